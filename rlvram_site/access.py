@@ -1,0 +1,23 @@
+"""Who may read. Without ``PUBLIC_READ`` every page but the login, the health checks and static files asks for a login."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+
+OPEN_PREFIXES = ("/login/", "/logout/", "/health/", "/static/", "/admin/login/")
+
+
+class ReadAccessMiddleware:
+    def __init__(self, get_response) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request):
+        if (
+            settings.PUBLIC_READ
+            or request.user.is_authenticated
+            or request.path.startswith(OPEN_PREFIXES)
+            or request.path.startswith("/api/")  # the API answers 401 itself
+        ):
+            return self.get_response(request)
+        return redirect_to_login(request.get_full_path())

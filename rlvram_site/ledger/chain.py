@@ -1,0 +1,135 @@
+"""Writing recorded rows and extending their streams' chains.
+
+A link's digest covers the stream, its sequence number, the recorded row's digest, who recorded it, when,
+and the digest of the link before; changing any of them, or any field of any row, breaks the chain there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from django.db import models, transaction
+from django.utils import timezone
+
+from rlvram_site.ledger.canonical import digest
+from rlvram_site.ledger.models import AppendOnlyError, LedgerEntry, LedgerRecord, LedgerStream
+
+_actor: ContextVar[str] = ContextVar("ledger_actor", default="system")
+
+
+@contextlib.contextmanager
+def acting(name: str) -> Iterator[None]:
+    """Everything recorded inside is attributed to ``name``."""
+    token = _actor.set(name)
+    try:
+        yield
+    finally:
+        _actor.reset(token)
+
+
+@dataclass(frozen=True)
+class Head:
+    """The end of a stream: number of links and the last link's digest (empty for an empty stream)."""
+
+    stream: str
+    sequence: int
+    sha256: str
+
+
+def head(stream: str) -> Head:
+    """The current end of ``stream``."""
+    last = LedgerEntry.objects.filter(stream__name=stream).order_by("-sequence").first()
+    return Head(stream, last.sequence, last.sha256) if last else Head(stream, 0, "")
+
+
+def record(row: LedgerRecord) -> None:
+    """Insert one new row and its link, both or neither."""
+    record_all([row])
+
+
+def record_all(rows: Iterable[LedgerRecord]) -> None:
+    """Insert new rows (of any types) and their links in one transaction, in the given order.
+
+    Rows of one type that follow each other are inserted together. Times are the server's own: whatever
+    ``recorded_at`` a row carried is replaced.
+    Raises ``AppendOnlyError`` for a row that already stands in the database.
+    """
+    pending = list(rows)
+    if not pending:
+        return
+    now = timezone.now()
+    with transaction.atomic():
+        for row in pending:
+            if not row._state.adding:
+                raise AppendOnlyError(f"{row._meta.verbose_name} {row.pk} is already recorded")
+            row.recorded_at = now
+            _normalise(row)
+        for batch in _runs(pending):
+            # The plain QuerySet: our manager refuses bulk_create so that nobody forgets the chain.
+            models.QuerySet(type(batch[0])).bulk_create(batch)
+        _extend(pending, now)
+
+
+def _normalise(row: models.Model) -> None:
+    """Give each field the value that a later read will return, so that both digest alike."""
+    for field in row._meta.concrete_fields:
+        if not field.primary_key:
+            setattr(row, field.attname, field.to_python(getattr(row, field.attname)))
+
+
+def _runs(rows: Sequence[LedgerRecord]) -> Iterator[list[LedgerRecord]]:
+    run: list[LedgerRecord] = []
+    for row in rows:
+        if run and type(run[0]) is not type(row):
+            yield run
+            run = []
+        run.append(row)
+    if run:
+        yield run
+
+
+def _extend(rows: Sequence[LedgerRecord], now) -> None:
+    by_stream: dict[str, list[LedgerRecord]] = {}
+    for row in rows:
+        by_stream.setdefault(row.ledger_stream(), []).append(row)
+    # A fixed order of locks, so that two writers on the same streams cannot wait for each other.
+    for name in sorted(by_stream):
+        LedgerStream.objects.get_or_create(name=name)
+        stream = LedgerStream.objects.select_for_update().get(name=name)
+        last = head(name)
+        sequence, previous = last.sequence, last.sha256
+        links = []
+        for row in by_stream[name]:
+            sequence += 1
+            link = LedgerEntry(
+                stream=stream,
+                sequence=sequence,
+                record_type=row._meta.label_lower,
+                record_id=row.pk,
+                payload_sha256=digest(row.ledger_payload()),
+                previous_sha256=previous,
+                actor=_actor.get(),
+                recorded_at=now,
+            )
+            link.sha256 = previous = link_digest(link, name)
+            links.append(link)
+        models.QuerySet(LedgerEntry).bulk_create(links)
+
+
+def link_digest(link: LedgerEntry, stream: str) -> str:
+    """sha256 of everything a link says but its own digest."""
+    return digest(
+        {
+            "stream": stream,
+            "sequence": link.sequence,
+            "record_type": link.record_type,
+            "record_id": link.record_id,
+            "payload_sha256": link.payload_sha256,
+            "previous_sha256": link.previous_sha256,
+            "actor": link.actor,
+            "recorded_at": link.recorded_at,
+        }
+    )

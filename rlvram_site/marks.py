@@ -1,0 +1,47 @@
+"""Every state's word, shape and colour, in one place for pages and figures.
+
+Colours are Okabe and Ito's set, which people with the common kinds of colour blindness can tell apart;
+none stands without its word or its shape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How one state looks. ``pattern`` and ``symbol`` are plotly's names; ``glyph`` is for text."""
+
+    word: str
+    colour: str
+    glyph: str
+    symbol: str
+    pattern: str = ""
+    line: str = ""
+
+    @property
+    def hollow(self) -> bool:
+        return self.symbol.endswith("-open")
+
+
+GREEN, VERMILION, ORANGE, SKY, GREY, BLUE, BLACK = (
+    "#009E73", "#D55E00", "#E69F00", "#56B4E9", "#BDBDBD", "#0072B2", "#222222",
+)  # fmt: skip
+
+MARKS: dict[str, Mark] = {
+    "useful": Mark("useful", GREEN, "●", "circle"),
+    "approved_failed": Mark("approved, failed", VERMILION, "✕", "x"),
+    "approved_above_margin": Mark("approved, above margin", ORANGE, "▲", "triangle-up"),
+    "rejected_usable": Mark("usable, rejected", SKY, "○", "circle-open"),
+    "rejected_rightly": Mark("rejected, rightly", GREY, "–", "line-ew-open"),
+    "approved_unscored": Mark("approved, unscored", GREEN, "◍", "circle-open-dot", pattern="/"),
+    "approved_unscored_known_failure": Mark(
+        "approved, unscored, one failure known", GREEN, "◍✕", "circle-x-open", pattern="/", line=VERMILION
+    ),
+    "approved_unscored_known_exceedance": Mark(
+        "approved, unscored, one exceedance known", GREEN, "◍▲", "circle-cross-open", pattern="/", line=ORANGE
+    ),
+    "rejected_unscored": Mark("rejected, unscored", GREY, "◌", "circle-open", pattern="/"),
+    "unresolved": Mark("unresolved", GREY, "?", "circle-open-dot", pattern="/"),
+}

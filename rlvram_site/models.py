@@ -1,0 +1,3 @@
+from rlvram_site.ledger.models import LedgerEntry, LedgerStream
+
+__all__ = ["LedgerEntry", "LedgerStream"]

@@ -1,0 +1,232 @@
+"""Settings, read from the environment. A value that is not understood stops the start with its name.
+
+Embedded (the default): SQLite in WAL mode and a broker on the local disk, both under ``DATA_DIR``.
+Production: set ``DATABASE_URL`` and ``BROKER_URL`` (PostgreSQL and Redis); nothing else changes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+from environs import Env, EnvError, validate
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+env = Env()
+
+
+def _read(reader, name, **kwargs):
+    """One variable through its environs reader; errors name the variable and what was expected."""
+    try:
+        return reader(name, **kwargs)
+    except EnvError as error:
+        raise ImproperlyConfigured(f"Environment variable {name}: {error}") from error
+
+
+MODE = _read(env.str, "RLVRAM_MODE", default="embedded", validate=validate.OneOf(["embedded", "production"]))
+EMBEDDED = MODE == "embedded"
+DEBUG = _read(env.bool, "DEBUG", default=False)
+DATA_DIR = Path(_read(env.str, "DATA_DIR", default=str(BASE_DIR / "var"))).resolve()
+
+
+def _secret_key() -> str:
+    """``SECRET_KEY``; the embedded site makes one and keeps it under ``DATA_DIR``, readable by its owner."""
+    value = _read(env.str, "SECRET_KEY", default="")
+    if value:
+        return value
+    if not EMBEDDED:
+        raise ImproperlyConfigured(
+            "SECRET_KEY is not set. Production needs a long random value, for example from: "
+            "python -c 'import secrets; print(secrets.token_urlsafe(64))'"
+        )
+    from rlvram_site.secret_file import read_or_create
+
+    return read_or_create(DATA_DIR / "secret-key")
+
+
+SECRET_KEY = _secret_key()
+
+ALLOWED_HOSTS = _read(
+    env.list, "ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"] if EMBEDDED else []
+)
+if not EMBEDDED and not ALLOWED_HOSTS:
+    raise ImproperlyConfigured(
+        "ALLOWED_HOSTS is not set. Production needs the site's host names, comma separated."
+    )
+CSRF_TRUSTED_ORIGINS = _read(env.list, "CSRF_TRUSTED_ORIGINS", default=[])
+# Reading without a login is for the demo on one's own machine; elsewhere somebody must ask for it.
+PUBLIC_READ = _read(env.bool, "PUBLIC_READ", default=EMBEDDED)
+
+DATABASE_URL = _read(env.str, "DATABASE_URL", default=f"sqlite:///{DATA_DIR}/site.sqlite3")
+_scheme = urlsplit(DATABASE_URL).scheme
+if _scheme not in {"sqlite", "postgres", "postgresql"}:
+    raise ImproperlyConfigured(
+        f"DATABASE_URL starts with {_scheme or 'nothing'!r}; expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
+    )
+DATABASES = {"default": _read(env.dj_db_url, "DATABASE_URL", default=DATABASE_URL)}
+if _scheme == "sqlite":
+    DATABASES["default"]["OPTIONS"] = {
+        # IMMEDIATE takes the write lock when a transaction starts, so that two writers queue instead of
+        # failing half-way with "database is locked".
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 30,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+    }
+else:
+    DATABASES["default"]["OPTIONS"] = {
+        "pool": {"min_size": 1, "max_size": _read(env.int, "DATABASE_POOL_SIZE", default=8), "timeout": 10},
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+BROKER_URL = _read(env.str, "BROKER_URL", default="filesystem://")
+if urlsplit(BROKER_URL).scheme not in {"filesystem", "redis", "rediss"}:
+    raise ImproperlyConfigured(
+        f"BROKER_URL starts with {urlsplit(BROKER_URL).scheme!r}; expected filesystem:// or redis://HOST:PORT/DB"
+    )
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "axes",
+    "csp",
+    "django_filters",
+    "django_tables2",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "rlvram_site",
+    "studies",
+    "admission",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "rlvram_site.access.ReadAccessMiddleware",
+    "rlvram_site.ledger.middleware.ActorMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+ROOT_URLCONF = "rlvram_site.urls"
+WSGI_APPLICATION = "rlvram_site.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+            "builtins": ["rlvram_site.templatetags.display"],
+        },
+    },
+]
+DJANGO_TABLES2_TEMPLATE = "tables/table.html"
+
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "home"
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = _read(env.str, "STATIC_ROOT", default=str(DATA_DIR / "static"))
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "rlvram_site.staticfiles.PlotlyFinder",
+]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+MEDIA_ROOT = DATA_DIR / "files"
+
+# No inline script or style anywhere; figures are JSON that a file of ours hands to plotly.js.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    },
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+_https = _read(env.bool, "HTTPS", default=not EMBEDDED)
+SECURE_SSL_REDIRECT = _https
+SECURE_REDIRECT_EXEMPT = [r"^health/"]
+SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _https
+SECURE_HSTS_PRELOAD = _https
+SESSION_COOKIE_SECURE = _https
+CSRF_COOKIE_SECURE = _https
+CSRF_COOKIE_HTTPONLY = True
+if _read(env.bool, "BEHIND_PROXY", default=False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+
+REST_FRAMEWORK = {
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {
+        "handlers": ["console"],
+        "level": _read(
+            env.str,
+            "LOG_LEVEL",
+            default="WARNING",
+            validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]),
+        ),
+    },
+}

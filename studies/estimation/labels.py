@@ -1,0 +1,199 @@
+"""From the three seed slots of a configuration to its label. The only place where that is decided.
+
+An unresolved configuration has no label: it is not a fourth class. What is already known about it, a
+memory failure or a peak above the margin, is kept beside the missing label.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from studies.estimation.errors import EstimationError
+
+SLOTS_PER_CONFIGURATION = 3
+"""Planned processes of one configuration, one for each evaluation seed."""
+
+UNRESOLVED = "unresolved"
+"""The word shown where a label is missing. Never a `Label`."""
+
+OutcomeKind = Literal["completed", "memory_failure"]
+
+
+class Label(StrEnum):
+    """The three classes a configuration can be observed in and a method can predict."""
+
+    WITHIN_MARGIN = "within_margin"
+    ABOVE_MARGIN = "above_margin"
+    MEMORY_FAILURE = "memory_failure"
+
+    @property
+    def approves(self) -> bool:
+        """Whether predicting this label approves the configuration."""
+        return self is Label.WITHIN_MARGIN
+
+
+def parse_label(value: object, offender: str, field: str = "label") -> Label:
+    """The label that `value` spells.
+
+    Raises:
+        EstimationError: for any other word. An unresolved row is refused like every fourth class.
+    """
+    if isinstance(value, str):
+        try:
+            return Label(value)
+        except ValueError:
+            pass
+    expected = "one of " + ", ".join(Label)
+    if value in (UNRESOLVED, None, ""):
+        expected += " (an unresolved configuration has no label and can't be offered as a truth)"
+    raise EstimationError(offender, field, value, expected)
+
+
+@dataclass(frozen=True)
+class SlotOutcome:
+    """What one planned process established.
+
+    Attributes:
+        seed: training seed of the slot.
+        kind: `completed`, `memory_failure` (diagnosed), or None while the slot is unresolved, whatever the
+            reason: not started, host memory, software, missing evidence.
+        peak_mib: largest sampled per-device memory of a completed process, MiB. None for every other kind:
+            what a failed process had used when it died says nothing about what it needed.
+    """
+
+    seed: int
+    kind: OutcomeKind | None
+    peak_mib: float | None = None
+
+    def __post_init__(self) -> None:
+        offender = f"slot with seed {self.seed!r}"
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
+            raise EstimationError(offender, "seed", self.seed, "a whole number")
+        if self.kind not in ("completed", "memory_failure", None):
+            raise EstimationError(
+                offender, "kind", self.kind, "completed, memory_failure, or None for an unresolved slot"
+            )
+        if self.kind == "completed":
+            if not is_peak(self.peak_mib):
+                raise EstimationError(
+                    offender, "peak_mib", self.peak_mib, "a finite peak above zero in MiB for a completed process"
+                )
+        elif self.peak_mib is not None:
+            raise EstimationError(
+                offender, "peak_mib", self.peak_mib, "no peak, because only a completed process has one"
+            )
+
+
+def is_peak(value: object) -> bool:
+    """Whether `value` can be a peak in MiB: a finite number above zero."""
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and value > 0
+    )
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """What the slots of one configuration establish together.
+
+    Attributes:
+        label: the repeated label, or None while the configuration is unresolved.
+        known_memory_failure: some slot has a diagnosed memory failure, resolved or not.
+        known_margin_exceedance: some slot completed above the margin, resolved or not.
+        completed_processes: number of completed slots.
+        eligible_seeds: seeds of the slots that count, ascending.
+        unresolved_seeds: the other planned seeds, ascending.
+        completed_peak_mib: largest peak, MiB; None unless every slot completed.
+        maximum_known_completed_peak_mib: largest peak of the slots that did complete, MiB, or None.
+    """
+
+    label: Label | None
+    known_memory_failure: bool
+    known_margin_exceedance: bool
+    completed_processes: int
+    eligible_seeds: tuple[int, ...]
+    unresolved_seeds: tuple[int, ...]
+    completed_peak_mib: float | None
+    maximum_known_completed_peak_mib: float | None
+
+    @property
+    def state(self) -> str:
+        """The label, or the word for its absence."""
+        return UNRESOLVED if self.label is None else self.label.value
+
+    @property
+    def planned_seeds(self) -> tuple[int, ...]:
+        """All seeds of the configuration, ascending."""
+        return tuple(sorted(self.eligible_seeds + self.unresolved_seeds))
+
+
+def exceeds_margin(peak_mib: float, margin_mib: float) -> bool:
+    """Whether a completed peak is above the margin. The margin itself is within."""
+    return peak_mib > margin_mib
+
+
+def slot_state(slot: SlotOutcome, margin_mib: float) -> str:
+    """The state of one slot as the study's tables spell it, `unresolved` included."""
+    if slot.kind is None:
+        return UNRESOLVED
+    if slot.kind == "memory_failure":
+        return Label.MEMORY_FAILURE.value
+    assert slot.peak_mib is not None
+    return (Label.ABOVE_MARGIN if exceeds_margin(slot.peak_mib, margin_mib) else Label.WITHIN_MARGIN).value
+
+
+def resolve(
+    slots: Sequence[SlotOutcome], margin_mib: float, *, configuration_id: str = "configuration"
+) -> Resolution:
+    """Label one configuration from its planned slots, given in any order.
+
+    Args:
+        slots: all planned slots, unresolved ones included.
+        margin_mib: memory margin per device, MiB. A peak equal to it is within.
+        configuration_id: named in an error.
+
+    Raises:
+        EstimationError: another number of slots than `SLOTS_PER_CONFIGURATION`, or a seed given twice.
+    """
+    if not is_peak(margin_mib):
+        raise EstimationError(configuration_id, "margin_mib", margin_mib, "a finite margin above zero in MiB")
+    seeds = [slot.seed for slot in slots]
+    if len(seeds) != SLOTS_PER_CONFIGURATION:
+        raise EstimationError(
+            configuration_id, "slots", seeds, f"{SLOTS_PER_CONFIGURATION} planned slots, unresolved ones included"
+        )
+    if len(set(seeds)) != len(seeds):
+        raise EstimationError(configuration_id, "slots", seeds, "each seed once")
+
+    peaks = [slot.peak_mib for slot in slots if slot.peak_mib is not None]
+    failed = any(slot.kind == "memory_failure" for slot in slots)
+    exceeded = any(exceeds_margin(peak, margin_mib) for peak in peaks)
+    unresolved = tuple(sorted(slot.seed for slot in slots if slot.kind is None))
+
+    label: Label | None
+    if unresolved:
+        label = None
+    elif failed:
+        label = Label.MEMORY_FAILURE
+    elif exceeded:
+        label = Label.ABOVE_MARGIN
+    else:
+        label = Label.WITHIN_MARGIN
+
+    largest = max(peaks, default=None)
+    return Resolution(
+        label=label,
+        known_memory_failure=failed,
+        known_margin_exceedance=exceeded,
+        completed_processes=len(peaks),
+        eligible_seeds=tuple(sorted(slot.seed for slot in slots if slot.kind is not None)),
+        unresolved_seeds=unresolved,
+        completed_peak_mib=largest if len(peaks) == len(slots) else None,
+        maximum_known_completed_peak_mib=largest,
+    )

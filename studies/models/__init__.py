@@ -1,0 +1,44 @@
+"""What is recorded about studies. Every table is append-only; what holds now is derived in ``studies.services``.
+
+``plan``      pools, studies, protocols, amendments, architectures, configurations, slots
+``outcomes``  attempts, exclusions, slots that were never launched, events, costs
+``forecasts`` fitted models, prediction sets, predictions, seals, evaluations
+``sources``   the documents behind all of it and their hashes
+"""
+
+from studies.models.forecasts import Evaluation, FittedModel, Prediction, PredictionSet, Seal
+from studies.models.outcomes import Allocation, Attempt, CostTotal, Event, Exclusion, NonLaunch
+from studies.models.plan import (
+    Amendment,
+    Configuration,
+    ModelArchitecture,
+    Pool,
+    PoolOutcome,
+    Protocol,
+    SeedSlot,
+    Study,
+)
+from studies.models.sources import SourceFile
+
+__all__ = [
+    "Allocation",
+    "Amendment",
+    "Attempt",
+    "Configuration",
+    "CostTotal",
+    "Evaluation",
+    "Event",
+    "Exclusion",
+    "FittedModel",
+    "ModelArchitecture",
+    "NonLaunch",
+    "Pool",
+    "PoolOutcome",
+    "Prediction",
+    "PredictionSet",
+    "Protocol",
+    "Seal",
+    "SeedSlot",
+    "SourceFile",
+    "Study",
+]
