@@ -6,7 +6,7 @@ mixture-of-experts floor counts, and how observations update a profile. A name j
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -20,6 +20,8 @@ UPDATE_RULES: dict[str, UpdateRule] = {
     "joint_observation": "joint_observation",
     "joint": "joint_observation",
 }
+
+SLOTS: dict[str, Collection[str]] = {"scale": SCALES, "MoE floor": MOE_FLOORS, "update rule": UPDATE_RULES}
 
 PARTS: dict[str, str] = {
     "base": "a learned rate is charged on the packed tokens",
@@ -120,16 +122,12 @@ def parse_policy(name: str) -> Policy:
     independent_maxima). Raises PolicyError with the list of accepted parts.
     """
     if not isinstance(name, str):
-        raise PolicyError(f"policy: found {ascii(name)}; expected a name: {_accepted()}")
+        raise PolicyError(f"policy: found {name!a}; expected a name: {_accepted()}")
     text = name.strip()
     shown = ascii(text if len(text) <= 80 else f"{text[:77]}...")
     slots: dict[str, str] = {}
     for part in (piece.strip() for piece in text.split("+")):
-        kind = next(
-            (kind for kind, known in (("scale", SCALES), ("MoE floor", MOE_FLOORS), ("update rule", UPDATE_RULES))
-             if part in known),
-            None,
-        )  # fmt: skip
+        kind = next((kind for kind, known in SLOTS.items() if part in known), None)
         if kind is None:
             found = ascii(part[:60]) if part else "an empty part"
             raise PolicyError(f"policy {shown}: found {found}; {_accepted()}")
