@@ -30,6 +30,11 @@ def acting(name: str) -> Iterator[None]:
         _actor.reset(token)
 
 
+def act_as(name: str) -> None:
+    """Attribute what the current request records from here on to ``name``; ``acting`` around it ends this."""
+    _actor.set(name)
+
+
 @dataclass(frozen=True)
 class Head:
     """The end of a stream: number of links and the last link's digest (empty for an empty stream)."""

@@ -1,0 +1,115 @@
+"""One error shape for the whole API.
+
+``{"error": {"code": …, "message": …, "fields": [{"field": …, "message": …, "value": …}]}}``; ``fields`` is
+empty when no field is at fault. ``value`` is what was sent, shortened.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError as DjangoValidationError
+from rest_framework import exceptions, serializers
+from rest_framework.response import Response
+from rest_framework.settings import api_settings
+from rest_framework.views import exception_handler
+
+MAX_VALUE = 200
+
+
+class Conflict(exceptions.APIException):
+    """The same identity was sent with other content; nothing was changed."""
+
+    status_code = 409
+    default_code = "conflict"
+    default_detail = "This is already recorded with other content; nothing was changed."
+
+
+class TooLarge(exceptions.APIException):
+    """The body or a part of it is over its limit."""
+
+    status_code = 413
+    default_code = "too_large"
+    default_detail = "The body is too large."
+
+
+class FieldErrorSerializer(serializers.Serializer):
+    field = serializers.CharField(help_text="Path of the field, for example attempts[3].exit_code")
+    message = serializers.CharField(help_text="What is wrong and what was expected")
+    value = serializers.JSONField(required=False, help_text="What was sent, shortened")
+
+
+class ErrorBodySerializer(serializers.Serializer):
+    code = serializers.CharField()
+    message = serializers.CharField()
+    fields = FieldErrorSerializer(many=True)  # type: ignore[assignment]
+
+
+class ErrorSerializer(serializers.Serializer):
+    """The body of every 4xx answer."""
+
+    error = ErrorBodySerializer()
+
+
+def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
+    """DRF's handler, with our shape. Anything that DRF does not know stays an error for Django to report."""
+    if isinstance(exception, DjangoValidationError):
+        detail = exception.message_dict if hasattr(exception, "error_dict") else exception.messages
+        exception = exceptions.ValidationError(detail)
+    response = exception_handler(exception, context)
+    if response is None or not isinstance(exception, exceptions.APIException | Exception):
+        return response
+    sent = _sent(context)
+    fields: list[dict[str, Any]] = []
+    code = getattr(exception, "default_code", "error")
+    if isinstance(exception, exceptions.ValidationError):
+        _flatten(exception.detail, "", sent, fields)
+        message = "; ".join(
+            f"{f['field']}: {f['message']}" if f["field"] else f["message"] for f in fields[:3]
+        )
+    else:
+        detail = getattr(exception, "detail", None)
+        message = str(detail if detail is not None else exception) or response.reason_phrase
+        code = getattr(detail, "code", code)
+    response.data = {"error": {"code": str(code), "message": message, "fields": fields}}
+    return response
+
+
+def _sent(context: dict[str, Any]) -> Any:
+    request = context.get("request")
+    # Only what was parsed already: reading the body here would raise the same parse error again.
+    return getattr(request, "_full_data", None) if request is not None else None
+
+
+def _flatten(detail: Any, path: str, sent: Any, out: list[dict[str, Any]]) -> None:
+    if isinstance(detail, dict):
+        for key, item in detail.items():
+            own = key != api_settings.NON_FIELD_ERRORS_KEY
+            _flatten(
+                item, f"{path}.{key}".lstrip(".") if own else path, _child(sent, key) if own else sent, out
+            )
+    elif isinstance(detail, list) and any(isinstance(item, dict | list) for item in detail):
+        for index, item in enumerate(detail):
+            if item:
+                _flatten(item, f"{path}[{index}]", _child(sent, index), out)
+    else:
+        for message in detail if isinstance(detail, list) else [detail]:
+            entry: dict[str, Any] = {"field": path, "message": str(message)}
+            value = _short(sent)
+            if path and value is not None:
+                entry["value"] = value
+            out.append(entry)
+
+
+def _child(sent: Any, key: Any) -> Any:
+    try:
+        return sent[key]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, bool | int | float) or value is None:
+        return value
+    text = value if isinstance(value, str) else str(value)
+    return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"

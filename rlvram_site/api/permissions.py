@@ -1,0 +1,59 @@
+"""What may be done: each view names the scope a method needs; keys carry scopes, people's roles stand for them."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.permissions import SAFE_METHODS, BasePermission
+
+from rlvram_site.api.keys import ApiKey, Scope
+
+REVIEWER, UPLOADER = "reviewer", "uploader"
+
+ROLE_SCOPES: dict[str, frozenset[str]] = {
+    REVIEWER: frozenset({Scope.READ}),
+    UPLOADER: frozenset({Scope.READ, Scope.PLAN, Scope.ATTEMPTS, Scope.EVALUATIONS, Scope.WITNESSES}),
+}
+"""Scopes of a signed-in person by the names of their groups; staff have every scope."""
+
+
+def scopes_of(request) -> frozenset[str]:
+    """Scopes of whoever makes the request. A key never has more than its owner's role would give a person."""
+    user = request.user
+    if not user.is_authenticated:
+        return frozenset({Scope.READ}) if settings.PUBLIC_READ else frozenset()
+    if user.is_staff:
+        own = frozenset(Scope.values)
+    else:
+        names = user.groups.values_list("name", flat=True)
+        own = frozenset().union(*(ROLE_SCOPES.get(name, frozenset()) for name in names))
+        if settings.PUBLIC_READ:
+            own |= {Scope.READ}
+    if isinstance(request.auth, ApiKey):
+        # Declaring is given to single keys by staff, it belongs to no role.
+        return (own | {Scope.DECLARE}) & frozenset(request.auth.scopes)
+    return own
+
+
+class ScopePermission(BasePermission):
+    """Asks the view's ``required_scope`` (for writes) and ``Scope.READ`` (for reads).
+
+    A view whose address names a study sets ``study_slug_kwarg``; a key bound to another study is refused there.
+    """
+
+    def has_permission(self, request, view) -> bool:
+        needed = Scope.READ if request.method in SAFE_METHODS else view.required_scope(request)
+        if needed not in scopes_of(request):
+            if request.user.is_authenticated:
+                raise PermissionDenied(
+                    f"This needs the scope {needed!s}, which the key or role does not have."
+                )
+            return False
+        bound = request.auth.study if isinstance(request.auth, ApiKey) else None
+        if bound is not None:
+            wanted = view.kwargs.get(getattr(view, "study_slug_kwarg", "study"))
+            if wanted is not None and wanted != bound.slug:
+                raise PermissionDenied(f"This key is bound to the study {bound.slug!r}, not {wanted!r}.")
+            if wanted is None and request.method not in SAFE_METHODS:
+                raise PermissionDenied(f"This key is bound to the study {bound.slug!r}.")
+        return True
