@@ -1,1 +1,1 @@
-"""What every API endpoint shares: keys and scopes, permissions, one error shape, pagination, ETags, rate limits."""
+"""What every API endpoint shares: keys, scopes, permissions, one error shape, paging, ETags, rate limits."""

@@ -1,4 +1,4 @@
-"""What may be done: each view names the scope a method needs; keys carry scopes, people's roles stand for them."""
+"""What may be done: a view names the scope it needs; keys carry scopes, people's roles stand for them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def scopes_of(request) -> frozenset[str]:
 class ScopePermission(BasePermission):
     """Asks the view's ``required_scope`` (for writes) and ``Scope.READ`` (for reads).
 
-    A view whose address names a study sets ``study_slug_kwarg``; a key bound to another study is refused there.
+    A view whose address names a study sets ``study_slug_kwarg``; a key bound to another study is refused.
     """
 
     def has_permission(self, request, view) -> bool:

@@ -111,7 +111,7 @@ class Seal(StudyRecord):
 
 
 class Evaluation(StudyRecord):
-    """Scores of one prediction set as computed from the ledger at one point, with the hashes of its inputs."""
+    """Scores of one prediction set as computed from the ledger, with the hashes of its inputs."""
 
     prediction_set = models.ForeignKey(PredictionSet, on_delete=models.PROTECT, related_name="evaluations")
     inputs_sha256 = models.CharField(
