@@ -34,6 +34,22 @@ def install(sender=None, using: str = "default", **kwargs) -> None:
                 cursor.execute(statement)
 
 
+def uninstall(using: str = "default") -> None:
+    """Remove the triggers, for a test runner that has to empty its own database. ``install`` brings them back."""
+    connection = connections[using]
+    with connection.cursor() as cursor:
+        for table in protected_tables():
+            for name in _names(connection.vendor, table):
+                on = f' ON "{table}"' if connection.vendor == "postgresql" else ""
+                cursor.execute(f'DROP TRIGGER IF EXISTS "{name}"{on}')
+
+
+def _names(vendor: str, table: str) -> list[str]:
+    if vendor == "postgresql":
+        return ["ledger_no_change", "ledger_no_truncate"]
+    return [f"{table}_no_{what}" for what in ("update", "delete", "replace")]
+
+
 def _statements(vendor: str, table: str) -> list[str]:
     if vendor == "postgresql":
         return [
