@@ -1,19 +1,23 @@
 """The memory-admission estimator: prices, profiles, policies, rungs and replays, without Django or I/O."""
 
-from .document import ReplayDocument, read_document, read_json
+from .document import MAX_DOCUMENT_SIZE, ReplayDocument, read_document, read_json
 from .inputs import MAX_WHOLE, Forward, InputError, Model, Observation, Problem
 from .policies import PARTS, PRESETS, Policy, PolicyError, Preset, parse_policies, parse_policy
-from .pricing import DECIDED_BY, Price, price, usable_bytes
+from .pricing import DECIDED_BY, Price, compare, price, usable_bytes
 from .profiles import TRUST_FACTOR, Profile, Track
 from .replay import replay
+from .shapes import QWEN_35B_A3B, SHAPES, Shape
 from .splits import SplitPrice, Subforward, price_split
 from .table import format_table, gib
 
 __all__ = [
     "DECIDED_BY",
+    "MAX_DOCUMENT_SIZE",
     "MAX_WHOLE",
     "PARTS",
     "PRESETS",
+    "QWEN_35B_A3B",
+    "SHAPES",
     "TRUST_FACTOR",
     "Forward",
     "InputError",
@@ -26,9 +30,11 @@ __all__ = [
     "Problem",
     "Profile",
     "ReplayDocument",
+    "Shape",
     "SplitPrice",
     "Subforward",
     "Track",
+    "compare",
     "format_table",
     "gib",
     "parse_policies",

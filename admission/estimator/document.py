@@ -11,18 +11,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, NoReturn, TypeVar
 
-from .inputs import Forward, InputError, Model, Observation, Problem, show, whole_problem
+from .inputs import Checked, Forward, InputError, Model, Observation, Problem, show, whole_problem
 from .splits import Subforward
 
 MAX_STEPS = 2_000
-MAX_SUBFORWARDS = 2_000
+MAX_SUBFORWARDS = 1_000
 MAX_TEXT = 200
 MAX_NOTE = 2_000
-MAX_DOCUMENT_CHARACTERS = 4_000_000
+MAX_DOCUMENT_SIZE = 4_000_000
 SHOWN_PROBLEMS = 20
 DEFAULT_SIGNATURE = ""
 
 T = TypeVar("T")
+C = TypeVar("C", bound=Checked)
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,21 @@ class ReplayDocument:
     source: str = ""
 
 
-def read_json(text: str) -> object:
-    """Parse the text of a replay file. Raises InputError for anything that is not plain, unambiguous JSON."""
-    if len(text) > MAX_DOCUMENT_CHARACTERS:
-        expected = f"at most {MAX_DOCUMENT_CHARACTERS:,} characters"
-        raise InputError([Problem("document", f"{len(text):,} characters", expected)])
+def read_json(text: str | bytes) -> object:
+    """Parse a replay file, given as text or as UTF-8 bytes.
+
+    Raises InputError for anything that is not plain, unambiguous JSON: NaN and infinities, a key given twice,
+    text that is not UTF-8, more than 4,000,000 characters (or bytes).
+    """
+    if len(text) > MAX_DOCUMENT_SIZE:
+        expected = f"at most {MAX_DOCUMENT_SIZE:,} characters"
+        raise InputError([Problem("document", "a longer text", expected)])
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            found = f"byte {text[error.start]:#04x} at place {error.start}"
+            raise InputError([Problem("document", found, "UTF-8 text")]) from error
     try:
         return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
     except InputError:
@@ -147,7 +158,7 @@ class _Reader:
                 self.problems.append(Problem(f"{start}{key}", "nothing", "this key to be given"))
         return {key: value[key] for key in known if key in value}
 
-    def build(self, kind: type[T], path: str, value: object, extra: Sequence[str] = ()) -> T | None:
+    def build(self, kind: type[C], path: str, value: object, extra: Sequence[str] = ()) -> C | None:
         """A checked value object from the keys that are its fields; ``extra`` keys are required and left."""
         declared = fields(kind)  # type: ignore[arg-type]
         required = [item.name for item in declared if item.default is MISSING]
@@ -156,6 +167,7 @@ class _Reader:
         given = self.mapping(path, value, (*required, *extra), optional)
         names = {item.name for item in declared}
         if any(name not in given for name in required):
+            self.problems += [problem.under(path) for problem in kind.whole_problems(given)]
             return None
         built = self.make(path, lambda: kind(**{key: given[key] for key in given if key in names}))
         return built if len(self.problems) == before else None
@@ -247,6 +259,7 @@ class _Reader:
         span = ("full_sharing_tokens", "no_sharing_tokens")
         given = self.mapping(path, value, shape, (*span, "signature"))
         if any(key not in given for key in shape):
+            self.problems += [problem.under(path) for problem in Forward.whole_problems(given)]
             return None
         own = self.text(f"{path}.signature", given["signature"]) if "signature" in given else signature
         forward = self.make(path, lambda: Forward(**{key: given[key] for key in shape}))

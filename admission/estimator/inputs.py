@@ -6,8 +6,9 @@ and a caller in Python. All problems of one object are reported together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 MAX_WHOLE = 2**53
 """Largest accepted count of bytes or tokens. Up to here a double and JSON hold every integer exactly."""
@@ -55,16 +56,25 @@ def whole_problem(field: str, value: object, low: int) -> Problem | None:
     return Problem(field, show(value), f"a whole number from {low} to {MAX_WHOLE} (2**53)")
 
 
-class _Checked:
-    """Shared check of the whole-number fields of a value object."""
+class Checked:
+    """Base of the value objects: the least value of every whole-number field, and their check."""
 
-    def _whole(self, **lows: int) -> list[Problem]:
-        checked = (whole_problem(name, getattr(self, name), low) for name, low in lows.items())
+    LOWEST: ClassVar[dict[str, int]] = {}
+    MAY_BE_NONE: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def whole_problems(cls, given: Mapping[str, Any]) -> list[Problem]:
+        """The problems of the whole-number fields among ``given``."""
+        checked = (
+            whole_problem(name, given[name], low)
+            for name, low in cls.LOWEST.items()
+            if name in given and not (name in cls.MAY_BE_NONE and given[name] is None)
+        )
         return [problem for problem in checked if problem is not None]
 
 
 @dataclass(frozen=True)
-class Model(_Checked):
+class Model(Checked):
     """The sizes of a model that the estimate uses.
 
     ``element_bytes`` is the width of an activation; ``experts_per_token`` counts the routed experts
@@ -83,17 +93,19 @@ class Model(_Checked):
     dtype: str | None = None
     dropless: bool = True
 
+    LOWEST: ClassVar[dict[str, int]] = {
+        "hidden_size": 1,
+        "layers": 1,
+        "element_bytes": 1,
+        "experts_per_token": 0,
+        "tensor_parallel": 1,
+        "context_parallel": 1,
+        "expert_parallel": 1,
+        "expert_tensor_parallel": 1,
+    }
+
     def __post_init__(self) -> None:
-        problems = self._whole(
-            hidden_size=1,
-            layers=1,
-            element_bytes=1,
-            experts_per_token=0,
-            tensor_parallel=1,
-            context_parallel=1,
-            expert_parallel=1,
-            expert_tensor_parallel=1,
-        )
+        problems = self.whole_problems(vars(self))
         if not isinstance(self.dropless, bool):
             problems.append(Problem("dropless", show(self.dropless), "true or false"))
         if self.dtype is not None:
@@ -133,15 +145,17 @@ class Model(_Checked):
 
 
 @dataclass(frozen=True)
-class Forward(_Checked):
+class Forward(Checked):
     """The shape of one candidate forward: tokens after packing, tokens asked for, bytes to return."""
 
     packed_tokens: int
     logical_tokens: int
     output_bytes: int
 
+    LOWEST: ClassVar[dict[str, int]] = {"packed_tokens": 0, "logical_tokens": 0, "output_bytes": 0}
+
     def __post_init__(self) -> None:
-        problems = self._whole(packed_tokens=0, logical_tokens=0, output_bytes=0)
+        problems = self.whole_problems(vars(self))
         if not problems and self.packed_tokens and not self.logical_tokens:
             problems.append(
                 Problem("logical_tokens", "0", f"at least 1, since packed_tokens is {self.packed_tokens}")
@@ -151,7 +165,7 @@ class Forward(_Checked):
 
 
 @dataclass(frozen=True)
-class Observation(_Checked):
+class Observation(Checked):
     """One measured forward.
 
     ``peak_bytes`` and ``baseline_bytes`` are allocator readings of the same interval;
@@ -166,12 +180,18 @@ class Observation(_Checked):
     peak_bytes: int
     retained_bytes: int | None = None
 
+    LOWEST: ClassVar[dict[str, int]] = {
+        "packed_tokens": 1,
+        "logical_tokens": 1,
+        "output_bytes": 0,
+        "baseline_bytes": 0,
+        "peak_bytes": 0,
+        "retained_bytes": 0,
+    }
+    MAY_BE_NONE: ClassVar[tuple[str, ...]] = ("retained_bytes",)
+
     def __post_init__(self) -> None:
-        problems = self._whole(
-            packed_tokens=1, logical_tokens=1, output_bytes=0, baseline_bytes=0, peak_bytes=0
-        )
-        if self.retained_bytes is not None:
-            problems += self._whole(retained_bytes=0)
+        problems = self.whole_problems(vars(self))
         if not problems and self.peak_bytes < self.baseline_bytes:
             expected = f"at least baseline_bytes = {self.baseline_bytes}"
             problems.append(Problem("peak_bytes", show(self.peak_bytes), expected))

@@ -10,10 +10,11 @@ Learned terms are ``int(rate * tokens)`` in doubles: see :mod:`.profiles`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from .inputs import Forward, InputError, Model, Problem, whole_problem
+from .inputs import Forward, InputError, Model, Observation, Problem, whole_problem
 from .policies import Policy
 from .profiles import Profile, Track
 
@@ -219,7 +220,7 @@ def learned_term(policy: Policy, forward: Forward, profile: Profile) -> Learned 
     return best
 
 
-def retained_bytes(policy: Policy, forward: Forward, profile: Profile, required: int) -> int | None:
+def learned_retained_bytes(policy: Policy, forward: Forward, profile: Profile, required: int) -> int | None:
     """Retained part of ``required`` as learned, or None while no retained rate is trusted here."""
     normalised = policy.scale == "normalised"
     n, logical = forward.packed_tokens, forward.logical_tokens
@@ -254,7 +255,8 @@ def price(
     static = static_compute_bytes(model, n)
     floor = moe_floor_bytes(model, n, policy.moe_buffers)
     learned = learned_term(policy, forward, profile) if n else None
-    compute, decided_by = static, "static"
+    compute = static
+    decided_by: DecidedBy = "static"
     if floor is not None and floor > compute:
         compute, decided_by = floor, "moe_floor"
     if learned is not None and learned.bytes > compute:
@@ -262,7 +264,7 @@ def price(
     if not n:
         decided_by = "outputs"
     required = with_safety(forward.output_bytes + compute) if n else forward.output_bytes
-    retained = retained_bytes(policy, forward, profile, required) if n else None
+    retained = learned_retained_bytes(policy, forward, profile, required) if n else None
     return Price(
         policy=policy,
         model=model,
@@ -271,7 +273,7 @@ def price(
         moe_floor_bytes=floor,
         learned=learned,
         compute_bytes=compute,
-        decided_by=decided_by,  # type: ignore[arg-type]
+        decided_by=decided_by,
         trusted=n <= profile.window_tokens and bool(profile.tracks),
         trust_window_tokens=profile.window_tokens,
         required_bytes=required,
@@ -279,3 +281,21 @@ def price(
         retained_observed=retained is not None,
         usable_bytes=usable,
     )
+
+
+def compare(
+    model: Model,
+    forward: Forward,
+    policies: Iterable[Policy],
+    observations: Iterable[Observation] = (),
+    usable: int | None = None,
+) -> tuple[Price, ...]:
+    """One price per policy, each with a profile learned from the same observations. Raises InputError."""
+    seen = tuple(observations)
+    prices = []
+    for policy in policies:
+        profile = Profile(policy.update)
+        for observation in seen:
+            profile = profile.observe(observation)
+        prices.append(price(model, forward, policy, profile, usable))
+    return tuple(prices)

@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from .document import ObserveStep, PriceStep, ReplayDocument, SplitStep, read_document
-from .inputs import InputError
 from .policies import Policy, parse_policies
 from .pricing import Price, price
 from .profiles import Profile
@@ -90,6 +89,3 @@ def _counts(entries: list[dict[str, object]]) -> dict[str, int]:
         "trusted": trusted,
         "cold": len(entries) - trusted,
     }
-
-
-__all__ = ["InputError", "replay", "replay_policy"]

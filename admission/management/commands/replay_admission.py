@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from admission.estimator import (
+    MAX_DOCUMENT_SIZE,
     PRESETS,
     InputError,
     PolicyError,
@@ -46,11 +47,6 @@ class Command(BaseCommand):
             result = replay(read_json(self._read(options["file"])), policies)
         except OSError as error:
             raise CommandError(f"{name}: {error.strerror or error}", returncode=BAD_INPUT) from error
-        except UnicodeDecodeError as error:
-            text = (
-                f"{name}: found byte {error.object[error.start]:#04x} at {error.start}; expected UTF-8 text"
-            )
-            raise CommandError(text, returncode=BAD_INPUT) from error
         except InputError as error:
             lines = "\n".join(f"  {problem}" for problem in error.problems)
             text = f"{name} cannot be replayed:\n{lines}"
@@ -60,6 +56,9 @@ class Command(BaseCommand):
         )
 
     @staticmethod
-    def _read(file: str) -> str:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return data.decode("utf-8-sig")
+    def _read(file: str) -> bytes:
+        most = MAX_DOCUMENT_SIZE + 1
+        if file == "-":
+            return sys.stdin.buffer.read(most)
+        with Path(file).open("rb") as stream:
+            return stream.read(most)
