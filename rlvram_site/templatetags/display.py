@@ -90,7 +90,7 @@ def figure(chart: Any, identifier: str, title: str, fallback: str = "") -> SafeS
         data = data.replace(character, escape)
     return format_html(
         '<figure class="chart" id="{id}"><figcaption>{title}</figcaption>'
-        '<div class="plot" data-figure="{id}-data" role="img" aria-label="{title}"></div>'
+        '<div class="plot" data-figure="{id}-data" role="group" aria-label="{title}"></div>'
         "<noscript><p>{fallback}</p></noscript>"
         '<script type="application/json" id="{id}-data">{data}</script></figure>',
         id=identifier,

@@ -1,0 +1,76 @@
+"""Links between pages. A page that this site does not have is never linked to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.urls import NoReverseMatch, reverse
+
+register = template.Library()
+
+SITE_PAGES = (
+    ("home", "Studies"),
+    ("admission", "Memory admission"),
+    ("jobs", "Jobs"),
+    ("hosts", "Hosts"),
+    ("evidence", "Evidence"),
+    ("api-docs", "API"),
+)
+
+STUDY_PAGES = (
+    ("study", "Overview"),
+    ("configurations", "Configurations"),
+    ("outcomes", "Outcomes"),
+    ("unscored", "Unscored"),
+    ("methods", "Methods"),
+    ("history", "History"),
+    ("protocol", "Protocol"),
+    ("pairs", "Pairs"),
+    ("costs", "Costs"),
+    ("events", "Events"),
+)
+
+
+def address(name: str, *args: Any) -> str:
+    """The address of a named page, empty when the site has no such page."""
+    try:
+        return reverse(name, args=args)
+    except NoReverseMatch:
+        return ""
+
+
+def _links(pages: tuple[tuple[str, str], ...], current: str, *args: Any) -> list[dict[str, Any]]:
+    links = ({"name": name, "label": label, "address": address(name, *args)} for name, label in pages)
+    return [{**link, "current": link["name"] == current} for link in links if link["address"]]
+
+
+def _section(path: str) -> str:
+    """Which of the site's pages the path lies under; everything about studies is under Studies."""
+    inside = [name for name, _ in SITE_PAGES if name != "home" and path.startswith(address(name) or "\0")]
+    return inside[0] if inside else "home"
+
+
+@register.inclusion_tag("navigation/site.html", takes_context=True)
+def site_navigation(context: dict[str, Any]) -> dict[str, Any]:
+    """The site's sections and who is logged in."""
+    request = context.get("request")
+    current = _section(request.path) if request else ""
+    return {
+        "links": _links(SITE_PAGES, current),
+        "user": getattr(request, "user", None),
+        "path": request.get_full_path() if request else "/",
+        "csrf_token": context.get("csrf_token"),
+    }
+
+
+@register.inclusion_tag("navigation/study.html")
+def study_navigation(study: Any, current: str) -> dict[str, Any]:
+    """The pages of one study; ``current`` is the address name of the page shown."""
+    return {"links": _links(STUDY_PAGES, current, study.slug), "study": study}
+
+
+@register.simple_tag
+def page_address(name: str, *args: Any) -> str:
+    """As ``url``, but empty where the site has no such page."""
+    return address(name, *args)

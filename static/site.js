@@ -1,0 +1,65 @@
+/* Small behaviours that a page can do without: copying a whole hash, and scroll containers that take focus. */
+"use strict";
+
+(() => {
+  const announcer = () => document.getElementById("announcer");
+
+  function say(text) {
+    const place = announcer();
+    if (!place) return;
+    place.textContent = "";
+    // A changed text is read out; the same text set twice is not, hence the empty moment in between.
+    window.setTimeout(() => { place.textContent = text; }, 30);
+  }
+
+  async function copy(text) {
+    if (navigator.clipboard && window.isSecureContext) {
+      await navigator.clipboard.writeText(text);
+      return;
+    }
+    const field = document.createElement("textarea");
+    field.value = text;
+    field.className = "visually-hidden";
+    document.body.append(field);
+    field.select();
+    const done = document.execCommand("copy");
+    field.remove();
+    if (!done) throw new Error("The browser refused to copy");
+  }
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("button[data-copy]");
+    if (!button) return;
+    const text = button.dataset.copy;
+    try {
+      await copy(text);
+      button.classList.add("copied");
+      window.setTimeout(() => button.classList.remove("copied"), 1600);
+      say(`copied ${text}`);
+    } catch {
+      say(`Could not copy. The whole text is ${text}`);
+    }
+    button.focus();
+  });
+
+  /* A table wider than its container must be reachable with the keyboard, and only then be a tab stop. */
+  function markScrollers() {
+    for (const box of document.querySelectorAll(".scroll")) {
+      if (box.scrollWidth > box.clientWidth + 1) box.setAttribute("tabindex", "0");
+      else box.removeAttribute("tabindex");
+    }
+  }
+
+  markScrollers();
+  window.addEventListener("resize", markScrollers);
+
+  /* On paper every collapsed part is open. */
+  let closed = [];
+  window.addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    closed.forEach((part) => { part.open = true; });
+  });
+  window.addEventListener("afterprint", () => {
+    closed.forEach((part) => { part.open = false; });
+  });
+})();

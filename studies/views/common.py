@@ -1,0 +1,20 @@
+"""What every page of a study starts with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+
+from studies.models import Study
+
+
+def get_study(slug: str) -> Study:
+    """The study of an address, with its pool and parent; an unknown slug is a page that says so (404)."""
+    return get_object_or_404(Study.objects.select_related("pool", "parent"), slug=slug)
+
+
+def study_page(request: HttpRequest, study: Study, page: str, **context: Any) -> HttpResponse:
+    """Render ``templates/studies/PAGE.html``; ``page`` is the address name, which the navigation marks."""
+    return render(request, f"studies/{page}.html", {"study": study, "page": page, **context})
