@@ -1,0 +1,268 @@
+"""Peaks against margin and capacity: predicted beside measured, and one configuration's own.
+
+All peaks are MiB per device. What has no peak has no height: a failure, an unresolved target and a
+prediction without a peak stand on rails beside the scale, never at an imputed value.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from rlvram_site.marks import MARKS
+
+NO_COMPLETED_PEAK = "no completed peak"
+UNRESOLVED = "unresolved"
+NO_PREDICTED_PEAK = "no predicted peak"
+_LINE = "var(--muted)"
+
+
+@dataclass(frozen=True)
+class PeakPoint:
+    """One target under one method.
+
+    Attributes:
+        configuration_id: the target.
+        state: key of ``rlvram_site.marks.MARKS``.
+        predicted_mib: the method's peak; None where it gives none.
+        measured_mib: largest completed peak; None unless the target's three processes completed.
+        resolved: whether the target has a label. Decides on which rail a target without peak stands.
+    """
+
+    configuration_id: str
+    state: str
+    predicted_mib: float | None
+    measured_mib: float | None
+    resolved: bool
+
+    @property
+    def rail(self) -> str | None:
+        """The rail that takes the place of a height, or None for a target with a completed peak."""
+        if self.measured_mib is not None:
+            return None
+        return NO_COMPLETED_PEAK if self.resolved else UNRESOLVED
+
+
+def predicted_against_measured(
+    points: Sequence[PeakPoint], *, margin_mib: float, capacity_mib: float
+) -> go.Figure:
+    """Predicted peak to the right, completed peak upwards, with the identity line.
+
+    Failures lie on a rail above the scale, targets without a label on a second one; a prediction without a
+    peak stands on a rail to the right. One trace per state; points that coincide carry their number.
+    """
+    rails = [rail for rail in (NO_COMPLETED_PEAK, UNRESOLVED) if any(p.rail == rail for p in points)]
+    aside = any(point.predicted_mib is None for point in points)
+    rows, columns = (2 if rails else 1), (2 if aside else 1)
+    figure = make_subplots(
+        rows=rows,
+        cols=columns,
+        shared_xaxes=True,
+        shared_yaxes=True,
+        row_heights=[0.1 + 0.09 * len(rails), 0.9 - 0.09 * len(rails)] if rails else None,
+        column_widths=[0.84, 0.16] if aside else None,
+        horizontal_spacing=0.02,
+        vertical_spacing=0.03,
+    )
+    low, high = _scale(points, margin_mib, capacity_mib)
+    figure.add_scatter(
+        x=[low, high],
+        y=[low, high],
+        mode="lines",
+        name="predicted = measured",
+        hoverinfo="skip",
+        line={"color": _LINE, "width": 1},
+        row=rows,
+        col=1,
+    )
+    for state in MARKS:
+        for row in range(1, rows + 1):
+            for column in range(1, columns + 1):
+                here = [
+                    p
+                    for p in points
+                    if p.state == state
+                    and (p.rail is None) == (row == rows)
+                    and (p.predicted_mib is None) == (column == 2)
+                ]
+                if here:
+                    figure.add_trace(_points(state, here), row=row, col=column)
+    shown: set[str] = set()
+    for trace in figure.data:
+        trace.showlegend = trace.name not in shown
+        shown.add(trace.name)
+    _limits(figure, rows, margin_mib, capacity_mib)
+    figure.update_xaxes(range=[low, high], row=rows, col=1, title_text="predicted peak, MiB", tickformat=",d")
+    figure.update_yaxes(range=[low, high], row=rows, col=1, title_text="measured peak, MiB", tickformat=",d")
+    if rails:
+        figure.update_xaxes(range=[low, high], row=1, col=1)
+        figure.update_yaxes(
+            row=1,
+            type="category",
+            categoryorder="array",
+            categoryarray=rails[::-1],
+            range=[-0.5, len(rails) - 0.5],
+        )
+    if aside:
+        figure.update_xaxes(col=2, type="category", range=[-0.5, 0.5], tickangle=0)
+    figure.update_layout(
+        height=520,
+        margin={"l": 8, "r": 8, "t": 16, "b": 8},
+        legend={"orientation": "h", "yanchor": "top", "y": -0.2},
+    )
+    return figure
+
+
+def _points(state: str, points: Sequence[PeakPoint]) -> go.Scatter:
+    mark = MARKS[state]
+    places = [
+        (
+            p.predicted_mib if p.predicted_mib is not None else NO_PREDICTED_PEAK,
+            p.measured_mib if p.rail is None else p.rail,
+        )
+        for p in points
+    ]
+    count = Counter(places)
+    seen: set[tuple] = set()
+    labels = []
+    for place in places:
+        labels.append(f"×{count[place]}" if count[place] > 1 and place not in seen else "")
+        seen.add(place)
+    return go.Scatter(
+        x=[place[0] for place in places],
+        y=[place[1] for place in places],
+        name=mark.word,
+        legendgroup=state,
+        mode="markers+text",
+        text=labels,
+        textposition="middle right",
+        customdata=[p.configuration_id for p in points],
+        marker={
+            "symbol": mark.symbol,
+            "size": 11,
+            "color": mark.colour,
+            "line": {"width": 2 if mark.line or mark.hollow else 1, "color": mark.line or mark.colour},
+        },
+        cliponaxis=False,
+        hovertemplate="%{customdata}<br>predicted %{x}<br>measured %{y}<extra>" + mark.word + "</extra>",
+    )
+
+
+def _scale(points: Sequence[PeakPoint], margin_mib: float, capacity_mib: float) -> tuple[float, float]:
+    values = [v for p in points for v in (p.predicted_mib, p.measured_mib) if v is not None]
+    values += [margin_mib, capacity_mib]
+    pad = 0.06 * (max(values) - min(values))
+    return min(values) - pad, max(values) + pad
+
+
+def _limits(figure: go.Figure, rows: int, margin_mib: float, capacity_mib: float) -> None:
+    for value, name, dash, anchor in (
+        (margin_mib, "margin", "dash", "top"),
+        (capacity_mib, "capacity", "solid", "bottom"),
+    ):
+        line = {"dash": dash, "width": 1.5, "color": _LINE}
+        figure.add_hline(
+            y=value,
+            line=line,
+            row=rows,
+            col=1,
+            annotation_text=f"{name} {value:,.0f} MiB",
+            annotation_position="top left" if anchor == "bottom" else "bottom left",
+        )
+        figure.add_vline(x=value, line=line, row=rows, col=1)
+
+
+@dataclass(frozen=True)
+class PeakRow:
+    """One line of a configuration's own peaks: a prediction or a process.
+
+    ``kind``: ``predicted``, ``completed``, ``failed`` or ``unresolved``; only the first two may have a peak.
+    """
+
+    name: str
+    kind: str
+    peak_mib: float | None
+
+
+_ROW_MARKS = {
+    "predicted": ("line-ns-open", "predicted"),
+    "completed": ("circle", "completed"),
+    "failed": ("x", "failed, " + NO_COMPLETED_PEAK),
+    "unresolved": ("circle-open-dot", "unresolved"),
+}
+
+
+def own_peaks(rows: Sequence[PeakRow], *, margin_mib: float, capacity_mib: float) -> go.Figure:
+    """A dot line per prediction and process; what has no peak stands on a rail right of the scale."""
+    figure = make_subplots(
+        rows=1, cols=2, shared_yaxes=True, column_widths=[0.78, 0.22], horizontal_spacing=0.02
+    )
+    colours = {
+        "predicted": "#0072B2",
+        "completed": MARKS["useful"].colour,
+        "failed": MARKS["approved_failed"].colour,
+        "unresolved": _LINE,
+    }
+    for kind, (symbol, word) in _ROW_MARKS.items():
+        marker = {
+            "symbol": symbol,
+            "size": 13,
+            "color": colours[kind],
+            "line": {"width": 3, "color": colours[kind]},
+        }
+        with_peak = [row for row in rows if row.kind == kind and row.peak_mib is not None]
+        without = [row for row in rows if row.kind == kind and row.peak_mib is None]
+        if with_peak:
+            figure.add_scatter(
+                x=[row.peak_mib for row in with_peak],
+                y=[row.name for row in with_peak],
+                name=word,
+                mode="markers",
+                marker=marker,
+                row=1,
+                col=1,
+                hovertemplate="%{y}: %{x:,.0f} MiB<extra>" + word + "</extra>",
+            )
+        if without:
+            figure.add_scatter(
+                x=["no peak"] * len(without),
+                y=[row.name for row in without],
+                name=word,
+                mode="markers",
+                marker=marker,
+                row=1,
+                col=2,
+                showlegend=not with_peak,
+                hovertemplate="%{y}<extra>" + word + "</extra>",
+            )
+    values = [row.peak_mib for row in rows if row.peak_mib is not None] + [margin_mib, capacity_mib]
+    pad = 0.08 * (max(values) - min(values))
+    for value, name, anchor, dash in (
+        (margin_mib, "margin", "right", "dash"),
+        (capacity_mib, "capacity", "left", "solid"),
+    ):
+        figure.add_vline(
+            x=value,
+            row=1,
+            col=1,
+            line={"dash": dash, "width": 1.5, "color": _LINE},
+            annotation_text=f"{name} {value:,.0f}",
+            annotation_position="top",
+            annotation_xanchor=anchor,
+        )
+    names = [row.name for row in rows]
+    figure.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
+    figure.update_xaxes(
+        range=[min(values) - pad, max(values) + pad * 2], title_text="MiB per device", tickformat=",d", col=1
+    )
+    figure.update_xaxes(type="category", range=[-0.5, 0.5], col=2)
+    figure.update_layout(
+        height=110 + 34 * len(rows),
+        margin={"l": 8, "r": 8, "t": 28, "b": 8},
+        legend={"orientation": "h", "yanchor": "top", "y": -0.22},
+    )
+    return figure

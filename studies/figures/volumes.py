@@ -1,0 +1,101 @@
+"""What a configuration's volumes say beside margin and capacity: one bar for each way of adding them up.
+
+All sizes are GiB per device. The bars share one scale and one colour per component, so that a reader sees
+which component a method counts and which it leaves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+# Paul Tol's muted set: distinct for colour-blind readers and none of the colours that stand for a state.
+_COLOURS = (
+    "#332288",
+    "#88CCEE",
+    "#44AA99",
+    "#999933",
+    "#DDCC77",
+    "#CC6677",
+    "#882255",
+    "#AA4499",
+    "#117733",
+)
+_PATTERNS = ("", "/", "", "\\", "", "x", "", "-", "")
+_OUTLINE = "var(--muted)"
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One component of a bar; ``gib`` is never negative."""
+
+    name: str
+    gib: float
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One way of adding up components. ``note`` says what the sum is and what it is not."""
+
+    title: str
+    segments: Sequence[Segment]
+    note: str
+
+    @property
+    def total_gib(self) -> float:
+        return sum(segment.gib for segment in self.segments)
+
+
+def volumes_figure(bars: Sequence[Bar], *, margin_gib: float, capacity_gib: float) -> go.Figure:
+    """Horizontal stacked bars from zero, with the margin and the capacity as labelled lines.
+
+    A component keeps its colour in every bar; the sum stands at each bar's end.
+    """
+    figure = go.Figure()
+    names = list(dict.fromkeys(segment.name for bar in bars for segment in bar.segments))
+    for position, name in enumerate(names):
+        values = [sum(s.gib for s in bar.segments if s.name == name) for bar in bars]
+        figure.add_bar(
+            name=name,
+            y=[bar.title for bar in bars],
+            x=values,
+            orientation="h",
+            marker={
+                "color": _COLOURS[position % len(_COLOURS)],
+                "line": {"color": _OUTLINE, "width": 1},
+                "pattern": {"shape": _PATTERNS[position % len(_PATTERNS)], "solidity": 0.25},
+            },
+            hovertemplate="%{y}<br>" + name + ": %{x:.3f} GiB<extra></extra>",
+        )
+    for bar in bars:
+        figure.add_annotation(
+            y=bar.title,
+            x=bar.total_gib,
+            text=f"{bar.total_gib:.2f} GiB",
+            showarrow=False,
+            xanchor="left",
+            xshift=4,
+        )
+    longest = max((bar.total_gib for bar in bars), default=0.0)
+    for limit, text, anchor, dash in (
+        (margin_gib, f"margin {margin_gib:g} GiB", "right", "dash"),
+        (capacity_gib, f"capacity {capacity_gib:g} GiB", "left", "solid"),
+    ):
+        figure.add_vline(
+            x=limit,
+            line={"dash": dash, "width": 1.5, "color": _OUTLINE},
+            annotation_text=text,
+            annotation_position="top",
+            annotation_xanchor=anchor,
+        )
+    figure.update_layout(
+        barmode="stack",
+        height=130 + 62 * len(bars),
+        margin={"l": 8, "r": 8, "t": 28, "b": 8},
+        legend={"orientation": "h", "yanchor": "top", "y": -0.18, "traceorder": "normal"},
+        yaxis={"autorange": "reversed", "automargin": True},
+        xaxis={"title": "GiB per device", "range": [0, max(longest, capacity_gib) * 1.16], "zeroline": True},
+    )
+    return figure
