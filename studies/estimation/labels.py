@@ -80,7 +80,10 @@ class SlotOutcome:
         if self.kind == "completed":
             if not is_peak(self.peak_mib):
                 raise EstimationError(
-                    offender, "peak_mib", self.peak_mib, "a finite peak above zero in MiB for a completed process"
+                    offender,
+                    "peak_mib",
+                    self.peak_mib,
+                    "a finite peak above zero in MiB for a completed process",
                 )
         elif self.peak_mib is not None:
             raise EstimationError(
@@ -91,10 +94,7 @@ class SlotOutcome:
 def is_peak(value: object) -> bool:
     """Whether `value` can be a peak in MiB: a finite number above zero."""
     return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-        and value > 0
+        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
     )
 
 
@@ -166,7 +166,10 @@ def resolve(
     seeds = [slot.seed for slot in slots]
     if len(seeds) != SLOTS_PER_CONFIGURATION:
         raise EstimationError(
-            configuration_id, "slots", seeds, f"{SLOTS_PER_CONFIGURATION} planned slots, unresolved ones included"
+            configuration_id,
+            "slots",
+            seeds,
+            f"{SLOTS_PER_CONFIGURATION} planned slots, unresolved ones included",
         )
     if len(set(seeds)) != len(seeds):
         raise EstimationError(configuration_id, "slots", seeds, "each seed once")

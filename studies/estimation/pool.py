@@ -71,7 +71,10 @@ class PoolConfiguration(Target):
             raise EstimationError(offender, "label", self.label, "a Label")
         if self.eligible_processes != SLOTS_PER_CONFIGURATION:
             raise EstimationError(
-                offender, "eligible_processes", self.eligible_processes, f"{SLOTS_PER_CONFIGURATION} eligible processes"
+                offender,
+                "eligible_processes",
+                self.eligible_processes,
+                f"{SLOTS_PER_CONFIGURATION} eligible processes",
             )
         require_whole(self.recorded_attempts, offender, "recorded_attempts", self.eligible_processes)
         self._check_peak(offender)
@@ -81,19 +84,25 @@ class PoolConfiguration(Target):
         if self.label is Label.MEMORY_FAILURE:
             if peak is not None:
                 raise EstimationError(
-                    offender, "completed_peak_mib", peak, "no peak, because a process failed and none stands in for it"
+                    offender,
+                    "completed_peak_mib",
+                    peak,
+                    "no peak, because a process failed and none stands in for it",
                 )
             return
         if peak is None or not is_peak(peak):
             raise EstimationError(
-                offender, "completed_peak_mib", peak, f"a finite peak above zero in MiB for label {self.label}"
+                offender,
+                "completed_peak_mib",
+                peak,
+                f"a finite peak above zero in MiB for label {self.label}",
             )
         if exceeds_margin(peak, self.settings.margin_limit_mib) != (self.label is Label.ABOVE_MARGIN):
             raise EstimationError(
                 offender,
                 "label",
                 self.label.value,
-                f"the label of a completed peak of {peak} MiB at a margin of {self.settings.margin_limit_mib} MiB",
+                f"the label of a peak of {peak} MiB at a margin of {self.settings.margin_limit_mib} MiB",
             )
 
     @classmethod
@@ -109,7 +118,9 @@ class PoolConfiguration(Target):
         settings = Settings.from_row(row)
         offender = settings.configuration_id
         if outcome.get("configuration_id") != offender:
-            raise EstimationError(offender, "outcome row", outcome.get("configuration_id"), "the same configuration")
+            raise EstimationError(
+                offender, "outcome row", outcome.get("configuration_id"), "the same configuration"
+            )
         if settings.model_id not in architectures:
             raise EstimationError(
                 offender, "model_id", settings.model_id, "one of " + ", ".join(sorted(architectures))
@@ -118,7 +129,10 @@ class PoolConfiguration(Target):
         eligible = whole_in(outcome, "eligible_processes", offender)
         if whole_in(outcome, "distinct_seeds", offender) != eligible:
             raise EstimationError(
-                offender, "distinct_seeds", outcome["distinct_seeds"], f"as many as eligible_processes, {eligible}"
+                offender,
+                "distinct_seeds",
+                outcome["distinct_seeds"],
+                f"as many as eligible_processes, {eligible}",
             )
         completed = whole_in(outcome, "completed_eligible_processes", offender)
         failures = whole_in(outcome, "memory_failure_processes", offender)
@@ -130,12 +144,16 @@ class PoolConfiguration(Target):
                 f"{eligible} eligible less {failures} failed processes",
             )
         if (failures > 0) != (label is Label.MEMORY_FAILURE):
-            raise EstimationError(offender, "observed_state", label.value, f"the label of {failures} failed processes")
+            raise EstimationError(
+                offender, "observed_state", label.value, f"the label of {failures} failed processes"
+            )
         return cls(
             settings=settings,
             architecture=architectures[settings.model_id],
             label=label,
-            completed_peak_mib=None if failures else number_in(outcome, "max_completed_run_peak_mib", offender),
+            completed_peak_mib=None
+            if failures
+            else number_in(outcome, "max_completed_run_peak_mib", offender),
             eligible_processes=eligible,
             recorded_attempts=whole_in(outcome, "recorded_attempts", offender),
         )
@@ -168,7 +186,10 @@ class Pool:
         for configuration in found:
             if not isinstance(configuration, PoolConfiguration):
                 raise EstimationError(
-                    configuration.configuration_id, "label", None, "a recorded outcome in every pool configuration"
+                    configuration.configuration_id,
+                    "label",
+                    None,
+                    "a recorded outcome in every pool configuration",
                 )
         if not found:
             raise EstimationError("fitting pool", "configurations", 0, "at least one configuration")
@@ -218,7 +239,9 @@ class Pool:
         wanted = list(configuration_ids)
         for configuration_id in wanted:
             if configuration_id not in self.by_id:
-                raise EstimationError(offender, "configuration_id", configuration_id, "a configuration of the pool")
+                raise EstimationError(
+                    offender, "configuration_id", configuration_id, "a configuration of the pool"
+                )
         return Pool.of(self.by_id[configuration_id] for configuration_id in wanted)
 
     def without_family(self, family: str) -> Pool:
@@ -249,5 +272,8 @@ def check_targets(targets: Sequence[Target], pool: Pool) -> None:
     for target in targets:
         if target.configuration_id in pool:
             raise EstimationError(
-                "targets", "configuration_id", target.configuration_id, "a configuration outside the fitting pool"
+                "targets",
+                "configuration_id",
+                target.configuration_id,
+                "a configuration outside the fitting pool",
             )

@@ -26,6 +26,7 @@ from studies.estimation.fields import (
 )
 
 BYTES_PER_GIB = 2**30
+BYTES_PER_MIB = 2**20
 MIB_PER_GIB = 1024
 
 
@@ -157,17 +158,24 @@ class _Shape:
 def _shape(settings: Settings, architecture: Architecture) -> _Shape:
     offender = settings.configuration_id
     if settings.model_id != architecture.model_id:
-        raise EstimationError(offender, "model_id", settings.model_id, f"the architecture's {architecture.model_id}")
+        raise EstimationError(
+            offender, "model_id", settings.model_id, f"the architecture's {architecture.model_id}"
+        )
     for field in _POSITIVE:
         if getattr(settings, field) <= 0:
             raise EstimationError(offender, field, getattr(settings, field), "a whole number above zero")
     if settings.gpu_count % settings.rollout_tp_size:
         raise EstimationError(
-            offender, "gpu_count", settings.gpu_count, f"a multiple of rollout_tp_size {settings.rollout_tp_size}"
+            offender,
+            "gpu_count",
+            settings.gpu_count,
+            f"a multiple of rollout_tp_size {settings.rollout_tp_size}",
         )
     share = settings.vllm_gpu_memory_utilization
     if not 0 < share < 1:
-        raise EstimationError(offender, "vllm_gpu_memory_utilization", share, "a share between 0 and 1, both excluded")
+        raise EstimationError(
+            offender, "vllm_gpu_memory_utilization", share, "a share between 0 and 1, both excluded"
+        )
     batch = settings.train_batch_size * settings.rollout_n
     if batch % settings.gpu_count:
         raise EstimationError(
@@ -215,11 +223,15 @@ def _generation_replica(shape: _Shape) -> float:
 
 def _largest_unit(shape: _Shape) -> float:
     architecture = shape.architecture
-    return 4 * max(
-        architecture.largest_transformer_layer_elements,
-        architecture.non_transformer_layer_elements,
-        architecture.largest_weight_tensor_elements,
-    ) / BYTES_PER_GIB
+    return (
+        4
+        * max(
+            architecture.largest_transformer_layer_elements,
+            architecture.non_transformer_layer_elements,
+            architecture.largest_weight_tensor_elements,
+        )
+        / BYTES_PER_GIB
+    )
 
 
 def _checkpoint_boundaries(shape: _Shape) -> float:
@@ -290,13 +302,18 @@ def component_volumes(
         except OverflowError:
             volume = math.inf
         if not math.isfinite(volume) or volume < 0:
-            raise EstimationError(settings.configuration_id, name, volume, "a finite volume of at least 0 GiB")
+            raise EstimationError(
+                settings.configuration_id, name, volume, "a finite volume of at least 0 GiB"
+            )
         volumes.append(volume)
     return tuple(volumes)
 
 
 class StartupBasis(StrEnum):
-    """On what ground the startup check speaks or stays silent. Our words; a study's own text is not compared."""
+    """On what ground the startup check speaks or stays silent.
+
+    These are our words. The text that an archive keeps in the same place is not compared.
+    """
 
     RESIDENT_ACTOR = "actor shards in 32-bit are already on the device when generation asks for its share"
     OFFLOADED_ACTOR = "actor parameters are offloaded, so the check says nothing"
@@ -308,31 +325,18 @@ class StartupBudget:
 
     Attributes:
         basis: why the check applies or doesn't.
-        actor_mib: actor shards on one device, MiB.
-        generation_mib: generation engine's requested share, MiB.
-        capacity_mib: device capacity, MiB.
+        budget_plus_actor_mib: actor shards and generation share together, MiB; None where it doesn't apply.
+        predicts_failure: whether that is more than the capacity. False promises nothing. None: doesn't apply.
     """
 
     basis: StartupBasis
-    actor_mib: float
-    generation_mib: float
-    capacity_mib: float
+    budget_plus_actor_mib: float | None
+    predicts_failure: bool | None
 
     @property
     def applicable(self) -> bool:
         """Only resident actor parameters can collide with the generation share."""
         return self.basis is StartupBasis.RESIDENT_ACTOR
-
-    @property
-    def budget_plus_actor_mib(self) -> float | None:
-        """Both parts together, MiB; None where the check doesn't apply."""
-        return self.actor_mib + self.generation_mib if self.applicable else None
-
-    @property
-    def predicts_failure(self) -> bool | None:
-        """Whether both parts exceed the capacity. False is no promise of success. None: doesn't apply."""
-        total = self.budget_plus_actor_mib
-        return None if total is None else total > self.capacity_mib
 
     def to_record(self) -> dict[str, object]:
         """The diagnostic under the archive's key names. `assumption` and `reason` hold our own words."""
@@ -343,6 +347,30 @@ class StartupBudget:
             "predicted_startup_budget_failure": self.predicts_failure,
         }
 
+    @classmethod
+    def from_record(cls, record: object, offender: str) -> StartupBudget:
+        """Read a diagnostic back. Its `assumption` or `reason` text is not read: `applicable` decides.
+
+        Raises:
+            EstimationError: a field that is missing or contradicts `applicable`.
+        """
+        field = "startup_budget_diagnostic"
+        if not isinstance(record, Mapping):
+            raise EstimationError(offender, field, record, "an object")
+        total = record.get("budget_plus_actor_mib")
+        failure = record.get("predicted_startup_budget_failure")
+        if not require_boolean(record.get("applicable"), offender, f"{field}.applicable"):
+            if total is not None or failure is not None:
+                raise EstimationError(
+                    offender, field, dict(record), "null results where the check doesn't apply"
+                )
+            return cls(StartupBasis.OFFLOADED_ACTOR, None, None)
+        return cls(
+            StartupBasis.RESIDENT_ACTOR,
+            require_number(total, offender, f"{field}.budget_plus_actor_mib"),
+            require_boolean(failure, offender, f"{field}.predicted_startup_budget_failure"),
+        )
+
 
 def startup_budget(settings: Settings, architecture: Architecture) -> StartupBudget:
     """The startup check of one configuration.
@@ -351,9 +379,10 @@ def startup_budget(settings: Settings, architecture: Architecture) -> StartupBud
         EstimationError: a shape that can't exist.
     """
     _shape(settings, architecture)
-    return StartupBudget(
-        basis=StartupBasis.OFFLOADED_ACTOR if settings.parameter_offload else StartupBasis.RESIDENT_ACTOR,
-        actor_mib=_actor_shard_bytes(settings, architecture) / 2**20,
-        generation_mib=settings.vllm_gpu_memory_utilization * settings.device_capacity_mib,
-        capacity_mib=float(settings.device_capacity_mib),
+    if settings.parameter_offload:
+        return StartupBudget(StartupBasis.OFFLOADED_ACTOR, None, None)
+    total = (
+        _actor_shard_bytes(settings, architecture) / BYTES_PER_MIB
+        + settings.vllm_gpu_memory_utilization * settings.device_capacity_mib
     )
+    return StartupBudget(StartupBasis.RESIDENT_ACTOR, total, total > settings.device_capacity_mib)

@@ -1,0 +1,190 @@
+"""The study's flat tables. Cells hold values; written with `csv` they read like the archive's.
+
+A missing value is None, never zero; booleans stay booleans; lists of seeds are joined with a semicolon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from studies.estimation.errors import EstimationError
+from studies.estimation.fields import text_in, whole_in
+from studies.estimation.labels import SLOTS_PER_CONFIGURATION, Resolution, SlotOutcome, slot_state
+from studies.estimation.methods.base import Prediction
+from studies.estimation.panel import by_method
+
+FEWER_GPUS, MORE_GPUS = 2, 4
+"""Task GPU counts of the two periods of a matched pair."""
+
+
+@dataclass(frozen=True)
+class PanelRow:
+    """How a planned configuration is described in the flat table."""
+
+    configuration_id: str
+    configuration_level: str
+    gpu_count: int
+    model: str
+    workload: str
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, str]) -> PanelRow:
+        """Read a row of a targets table. The workload is the short name that the tables use."""
+        offender = text_in(row, "configuration_id", "target")
+        return cls(
+            configuration_id=offender,
+            configuration_level=text_in(row, "configuration_level", offender),
+            gpu_count=whole_in(row, "gpu_count", offender),
+            model=text_in(row, "model_id", offender),
+            workload=text_in(row, "legacy_dataset_id", offender),
+        )
+
+
+def configuration_table(
+    panel: Sequence[PanelRow], predictions: Sequence[Prediction], resolutions: Mapping[str, Resolution]
+) -> list[dict[str, Any]]:
+    """One row for each planned configuration: coverage, outcome and every method's prediction.
+
+    Raises:
+        EstimationError: incomplete predictions, or a configuration without a resolution.
+    """
+    groups = by_method(predictions, [row.configuration_id for row in panel])
+    predicted = {
+        (method, prediction.configuration_id): prediction
+        for method, group in groups.items()
+        for prediction in group
+    }
+    table = []
+    for row in panel:
+        if row.configuration_id not in resolutions:
+            raise EstimationError(
+                "resolutions", "configuration_id", row.configuration_id, "every planned configuration"
+            )
+        resolution = resolutions[row.configuration_id]
+        unresolved = resolution.label is None
+        cells: dict[str, Any] = {
+            "all_three_seeds_eligible": len(resolution.eligible_seeds) == SLOTS_PER_CONFIGURATION,
+            "completed_peak_mib": resolution.completed_peak_mib,
+            "completed_processes": resolution.completed_processes,
+            "configuration_id": row.configuration_id,
+            "configuration_level": row.configuration_level,
+            "eligible_seed_count": len(resolution.eligible_seeds),
+            "eligible_seeds": _joined(resolution.eligible_seeds),
+            "gpu_count": row.gpu_count,
+            "known_margin_exceedance": resolution.known_margin_exceedance,
+            "known_memory_failure": resolution.known_memory_failure,
+            "maximum_known_completed_peak_mib": resolution.maximum_known_completed_peak_mib,
+            "model": row.model,
+            "observed_state": resolution.state,
+            "required_seeds": SLOTS_PER_CONFIGURATION,
+            "unresolved": unresolved,
+            "unresolved_seeds": _joined(resolution.unresolved_seeds),
+            "workload": row.workload,
+        }
+        for method in groups:
+            prediction = predicted[method, row.configuration_id]
+            cells[f"{method}_predicted_peak_mib"] = prediction.predicted_peak_mib
+            cells[f"{method}_predicted_state"] = prediction.predicted_state.value
+            cells[f"{method}_unscored_approval"] = prediction.approves and unresolved
+        table.append(dict(sorted(cells.items())))
+    return table
+
+
+def resolution_row(configuration_id: str, resolution: Resolution) -> dict[str, Any]:
+    """One configuration's outcome as the results table of the archive has it, without its settings."""
+    return {
+        "completed_peak_mib": resolution.completed_peak_mib,
+        "completed_processes": resolution.completed_processes,
+        "configuration_id": configuration_id,
+        "eligible_processes": len(resolution.eligible_seeds),
+        "eligible_seeds": list(resolution.eligible_seeds),
+        "known_margin_exceedance": resolution.known_margin_exceedance,
+        "known_memory_failure": resolution.known_memory_failure,
+        "maximum_known_completed_peak_mib": resolution.maximum_known_completed_peak_mib,
+        "planned_seeds": list(resolution.planned_seeds),
+        "state": resolution.state,
+        "unresolved_seeds": list(resolution.unresolved_seeds),
+    }
+
+
+def _joined(seeds: Sequence[int]) -> str:
+    return ";".join(map(str, seeds))
+
+
+@dataclass(frozen=True)
+class PairedSlot:
+    """One period of a matched pair.
+
+    Attributes:
+        pair_id: the pair.
+        period: 1 or 2, the order in which the two were run.
+        task_gpu_count: 2 or 4.
+        dataset: short name of the workload.
+        configuration_level: compound level.
+        outcome: what the slot established.
+        task_runtime_seconds: run time of the task, s, or None.
+    """
+
+    pair_id: str
+    period: int
+    task_gpu_count: int
+    dataset: str
+    configuration_level: str
+    outcome: SlotOutcome
+    task_runtime_seconds: float | None = None
+
+
+def pair_table(slots: Sequence[PairedSlot], margin_mib: float) -> list[dict[str, Any]]:
+    """One row for each matched pair, in the order in which pairs first appear.
+
+    A difference is given only where both runs completed: MiB and seconds, four GPUs less two.
+
+    Raises:
+        EstimationError: a pair that isn't exactly one two-GPU and one four-GPU period of the same
+            workload, level and seed.
+    """
+    pairs: dict[str, list[PairedSlot]] = {}
+    for slot in slots:
+        pairs.setdefault(slot.pair_id, []).append(slot)
+    return [_pair_row(pair_id, pair, margin_mib) for pair_id, pair in pairs.items()]
+
+
+def _pair_row(pair_id: str, pair: Sequence[PairedSlot], margin_mib: float) -> dict[str, Any]:
+    counts = sorted(slot.task_gpu_count for slot in pair)
+    if counts != [FEWER_GPUS, MORE_GPUS]:
+        raise EstimationError(
+            f"pair {pair_id}", "task_gpu_count", counts, f"one {FEWER_GPUS} and one {MORE_GPUS}"
+        )
+    periods = sorted(slot.period for slot in pair)
+    if periods != [1, 2]:
+        raise EstimationError(f"pair {pair_id}", "period", periods, "one 1 and one 2")
+    matched = {(slot.dataset, slot.configuration_level, slot.outcome.seed) for slot in pair}
+    if len(matched) > 1:
+        raise EstimationError(
+            f"pair {pair_id}", "workload, level and seed", sorted(matched), "the same in both periods"
+        )
+    two, four = sorted(pair, key=lambda slot: slot.task_gpu_count)
+    first = min(pair, key=lambda slot: slot.period)
+    both_completed = two.outcome.kind == four.outcome.kind == "completed"
+    peaks = (four.outcome.peak_mib, two.outcome.peak_mib)
+    runtimes = (four.task_runtime_seconds, two.task_runtime_seconds)
+    return {
+        "both_completed": both_completed,
+        "both_eligible": two.outcome.kind is not None and four.outcome.kind is not None,
+        "configuration_level": first.configuration_level,
+        "dataset": first.dataset,
+        "first_task_gpu_count": first.task_gpu_count,
+        "four_gpu_state": slot_state(four.outcome, margin_mib),
+        "pair_id": pair_id,
+        "peak_difference_4_minus_2_mib": _difference(peaks) if both_completed else None,
+        "runtime_difference_4_minus_2_seconds": _difference(runtimes) if both_completed else None,
+        "training_seed": first.outcome.seed,
+        "two_gpu_state": slot_state(two.outcome, margin_mib),
+    }
+
+
+def _difference(values: tuple[float | None, float | None]) -> float | None:
+    later, earlier = values
+    return None if later is None or earlier is None else later - earlier
