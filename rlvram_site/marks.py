@@ -45,3 +45,11 @@ MARKS: dict[str, Mark] = {
     "rejected_unscored": Mark("rejected, unscored", GREY, "◌", "circle-open", pattern="/"),
     "unresolved": Mark("unresolved", GREY, "?", "circle-open-dot", pattern="/"),
 }
+
+# What a configuration or a slot was observed to be, apart from any prediction.
+LABEL_MARKS: dict[str, Mark] = {
+    "within_margin": Mark("within margin", GREEN, "●", "circle"),
+    "above_margin": Mark("above margin", ORANGE, "▲", "triangle-up"),
+    "memory_failure": Mark("memory failure", VERMILION, "✕", "x"),
+    "not_repeated": Mark("not repeated", GREY, "◌", "circle-open"),
+}

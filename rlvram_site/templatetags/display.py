@@ -11,7 +11,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from rlvram_site.marks import MARKS
+from rlvram_site.marks import LABEL_MARKS, MARKS
 
 register = template.Library()
 NOTHING = "–"
@@ -72,10 +72,11 @@ def digest(value: str | None) -> str | SafeString:
 
 @register.simple_tag
 def state(name: str, note: str = "") -> SafeString:
-    """A state's mark and word, with an optional note behind it."""
+    """A state's or label's mark and word, with an optional note behind it."""
+    mark = MARKS.get(name) or LABEL_MARKS[name]
     return format_html(
         '<span class="state state-{}"><span class="glyph" aria-hidden="true">{}</span> {}{}</span>',
-        name.replace("_", "-"), MARKS[name].glyph, MARKS[name].word, f": {note}" if note else "",
+        name.replace("_", "-"), mark.glyph, mark.word, f": {note}" if note else "",
     )  # fmt: skip
 
 
