@@ -1,4 +1,4 @@
-"""Who may read. Without ``PUBLIC_READ`` every page but the login, the health checks and static files asks for a login."""
+"""Who may read. Without ``PUBLIC_READ`` only login, health checks and static files are open to all."""
 
 from __future__ import annotations
 

@@ -11,5 +11,5 @@ class SiteConfig(AppConfig):
     def ready(self) -> None:
         from rlvram_site.ledger.triggers import install
 
-        # After every migrate, not in one migration: SQLite rebuilds a table to alter it and loses its triggers.
+        # After every migrate, not in one migration: SQLite rebuilds a table to alter it, and its triggers go.
         post_migrate.connect(install, sender=self, dispatch_uid="ledger-triggers")

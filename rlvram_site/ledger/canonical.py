@@ -14,14 +14,14 @@ from typing import Any
 def canonical(value: Any) -> Any:
     """``value`` in plain JSON types.
 
-    Times become UTC with microseconds; a whole float becomes an integer, because PostgreSQL's ``jsonb``
-    does not remember which of the two it was given. Raises ``ValueError`` for NaN and infinities.
+    Times become UTC with microseconds. Raises ``ValueError`` for what one of the two engines would refuse,
+    round or forget: NaN and infinities, NUL characters, lone surrogates, object keys that are not text.
     """
     if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ValueError(f"{value!r} is not a finite number and cannot be recorded")
-        return int(value) if value.is_integer() else value
-    if value is None or isinstance(value, str | bool | int):
+        return _number(value)
+    if isinstance(value, str):
+        return _text(value)
+    if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, dt.datetime):
         if value.tzinfo is None:
@@ -34,10 +34,36 @@ def canonical(value: Any) -> Any:
     if isinstance(value, bytes | bytearray | memoryview):
         return hashlib.sha256(bytes(value)).hexdigest()
     if isinstance(value, dict):
-        return {str(key): canonical(item) for key, item in value.items()}
+        return {_key(key): canonical(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [canonical(item) for item in value]
     raise ValueError(f"{type(value).__name__} cannot be recorded: {value!r}")
+
+
+def _number(value: float) -> int | float:
+    """A whole float becomes an integer, since PostgreSQL's ``jsonb`` forgets which of the two it was given.
+
+    It is the integer that the float is written as (1e23 is 10**23), because that is what ``jsonb`` keeps.
+    """
+    if not math.isfinite(value):
+        raise ValueError(f"{value!r} is not a finite number and cannot be recorded")
+    return int(Decimal(float.__repr__(value))) if value.is_integer() else value
+
+
+def _text(value: str) -> str:
+    if "\x00" in value:
+        raise ValueError(f"text with a NUL character cannot be recorded: {value[:80]!r}")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(f"text with a lone surrogate cannot be recorded: {value[:80]!r}") from error
+    return value
+
+
+def _key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise ValueError(f"object key {key!r} is {type(key).__name__}, expected text")
+    return _text(key)
 
 
 def canonical_json(value: Any) -> str:
@@ -49,4 +75,4 @@ def canonical_json(value: Any) -> str:
 
 def digest(value: Any) -> str:
     """sha256 (64 hex digits) of the canonical JSON of ``value``."""
-    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(canonical_json(value).encode("utf-8")).hexdigest()

@@ -7,10 +7,12 @@ and the digest of the link before; changing any of them, or any field of any row
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils import timezone
 
@@ -60,29 +62,60 @@ def record_all(rows: Iterable[LedgerRecord]) -> None:
 
     Rows of one type that follow each other are inserted together. Times are the server's own: whatever
     ``recorded_at`` a row carried is replaced.
-    Raises ``AppendOnlyError`` for a row that already stands in the database.
+    Raises ``AppendOnlyError`` for a row that already stands in the database, ``ValidationError`` (by field)
+    for a value that its field does not take, ``ValueError`` for one that cannot be recorded at all.
     """
     pending = list(rows)
     if not pending:
         return
     now = timezone.now()
+    digests: list[str] = []
     with transaction.atomic():
-        for row in pending:
-            if not row._state.adding:
-                raise AppendOnlyError(f"{row._meta.verbose_name} {row.pk} is already recorded")
-            row.recorded_at = now
-            _normalise(row)
         for batch in _runs(pending):
-            # The plain QuerySet: our manager refuses bulk_create so that nobody forgets the chain.
-            models.QuerySet(type(batch[0])).bulk_create(batch)
-        _extend(pending, now)
+            for row in batch:
+                if not row._state.adding:
+                    raise AppendOnlyError(f"{row._meta.verbose_name} {row.pk} is already recorded")
+                row.recorded_at = now
+                _prepare(row)
+                digests.append(digest(row.ledger_payload()))
+            _insert(batch)
+        _extend(list(zip(pending, digests, strict=True)), now)
 
 
-def _normalise(row: models.Model) -> None:
-    """Give each field the value that a later read will return, so that both digest alike."""
+def _insert(rows: Sequence[models.Model]) -> None:
+    # The plain QuerySet: our own manager refuses bulk_create so that nobody forgets the chain.
+    plain: models.QuerySet = models.QuerySet(type(rows[0]))
+    plain.bulk_create(rows)
+
+
+def _prepare(row: LedgerRecord) -> None:
+    """Give each field the value that a later read will return, and check it while it can still be refused.
+
+    A wrong value could never be corrected in place, and SQLite by itself checks neither length nor choices.
+    """
+    errors: dict[str, list[str]] = {}
     for field in row._meta.concrete_fields:
-        if not field.primary_key:
-            setattr(row, field.attname, field.to_python(getattr(row, field.attname)))
+        if field.primary_key:
+            continue
+        if (
+            isinstance(field, models.ForeignKey)
+            and getattr(row, field.attname) is None
+            and field.is_cached(row)
+        ):
+            # The related row was given its key after it had been assigned.
+            setattr(row, field.name, getattr(row, field.name))
+        try:
+            value = field.to_python(getattr(row, field.attname))
+            setattr(row, field.attname, value)
+            if value is None and not field.null:
+                raise ValidationError("a value is needed")
+            if field.choices and value not in (None, ""):
+                field.validate(value, row)
+            field.run_validators(value)
+        except ValidationError as error:
+            errors[field.name] = [f"{row._meta.verbose_name}: {message}" for message in error.messages]
+    if errors:
+        raise ValidationError(errors)
 
 
 def _runs(rows: Sequence[LedgerRecord]) -> Iterator[list[LedgerRecord]]:
@@ -96,32 +129,32 @@ def _runs(rows: Sequence[LedgerRecord]) -> Iterator[list[LedgerRecord]]:
         yield run
 
 
-def _extend(rows: Sequence[LedgerRecord], now) -> None:
-    by_stream: dict[str, list[LedgerRecord]] = {}
-    for row in rows:
-        by_stream.setdefault(row.ledger_stream(), []).append(row)
+def _extend(rows: Sequence[tuple[LedgerRecord, str]], now: dt.datetime) -> None:
+    by_stream: dict[str, list[tuple[LedgerRecord, str]]] = {}
+    for row, payload_sha256 in rows:
+        by_stream.setdefault(row.ledger_stream(), []).append((row, payload_sha256))
     # A fixed order of locks, so that two writers on the same streams cannot wait for each other.
     for name in sorted(by_stream):
         LedgerStream.objects.get_or_create(name=name)
         stream = LedgerStream.objects.select_for_update().get(name=name)
         last = head(name)
         sequence, previous = last.sequence, last.sha256
-        links = []
-        for row in by_stream[name]:
+        links: list[LedgerEntry] = []
+        for row, payload_sha256 in by_stream[name]:
             sequence += 1
             link = LedgerEntry(
                 stream=stream,
                 sequence=sequence,
                 record_type=row._meta.label_lower,
                 record_id=row.pk,
-                payload_sha256=digest(row.ledger_payload()),
+                payload_sha256=payload_sha256,
                 previous_sha256=previous,
                 actor=_actor.get(),
                 recorded_at=now,
             )
             link.sha256 = previous = link_digest(link, name)
             links.append(link)
-        models.QuerySet(LedgerEntry).bulk_create(links)
+        _insert(links)
 
 
 def link_digest(link: LedgerEntry, stream: str) -> str:

@@ -57,24 +57,28 @@ class LedgerRecord(AppendOnlyModel):
     class Meta:
         abstract = True
 
-    def ledger_stream(self) -> str:
-        """The stream this row belongs to, for example ``study/estimation``."""
-        raise NotImplementedError(f"{type(self).__name__} does not name its ledger stream")
-
-    def ledger_payload(self) -> dict[str, Any]:
-        """What the digest covers: each concrete field's stored value by its column name."""
-        return {
-            field.attname: getattr(self, field.attname)
-            for field in self._meta.concrete_fields
-            if not field.primary_key
-        }
-
     def save(self, *args, **kwargs) -> None:
         from rlvram_site.ledger.chain import record
 
         if not self._state.adding:
             _refuse(f"change of {self._meta.verbose_name} {self.pk}")
         record(self)
+
+    def ledger_stream(self) -> str:
+        """The stream this row belongs to, for example ``study/estimation``."""
+        raise NotImplementedError(f"{type(self).__name__} does not name its ledger stream")
+
+    def ledger_payload(self) -> dict[str, Any]:
+        """What the digest covers: each concrete field's stored value by its column name, nulls left out.
+
+        Without the nulls, a column that is added later (and is null in every earlier row) leaves the
+        digests of those rows as they were; a value that appears, changes or disappears still shows.
+        """
+        return {
+            field.attname: value
+            for field in self._meta.concrete_fields
+            if not field.primary_key and (value := getattr(self, field.attname)) is not None
+        }
 
 
 class LedgerStream(models.Model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.apps import apps
-from django.db import connections
+from django.db import connections, transaction
 
 from rlvram_site.ledger.models import AppendOnlyModel
 
@@ -25,17 +25,22 @@ def install(sender=None, using: str = "default", **kwargs) -> None:
     """(Re)create the triggers on every recorded table that exists. Safe to run again."""
     connection = connections[using]
     existing = set(connection.introspection.table_names())
-    tables = [table for table in protected_tables() if table in existing]
-    with connection.cursor() as cursor:
+    with transaction.atomic(using), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(_PG_FUNCTION)
-        for table in tables:
-            for statement in _statements(connection.vendor, table):
+        for table in protected_tables():
+            if table not in existing:
+                continue
+            if connection.vendor == "postgresql":
+                statements = _postgresql(table)
+            else:
+                statements = _sqlite(table, _unique_keys(cursor, table))
+            for statement in statements:
                 cursor.execute(statement)
 
 
 def uninstall(using: str = "default") -> None:
-    """Remove the triggers, for a test runner that has to empty its own database. ``install`` brings them back."""
+    """Remove the triggers, for a test runner that empties its own database; ``install`` brings them back."""
     connection = connections[using]
     with connection.cursor() as cursor:
         for table in protected_tables():
@@ -50,24 +55,46 @@ def _names(vendor: str, table: str) -> list[str]:
     return [f"{table}_no_{what}" for what in ("update", "delete", "replace")]
 
 
-def _statements(vendor: str, table: str) -> list[str]:
-    if vendor == "postgresql":
-        return [
-            f'CREATE OR REPLACE TRIGGER ledger_no_change BEFORE UPDATE OR DELETE ON "{table}" '
-            "FOR EACH ROW EXECUTE FUNCTION ledger_refuse()",
-            f'CREATE OR REPLACE TRIGGER ledger_no_truncate BEFORE TRUNCATE ON "{table}" '
-            "FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()",
-        ]
-    refused = "refused: recorded rows are never changed or deleted"
-    statements = [
-        f'CREATE TRIGGER IF NOT EXISTS "{table}_no_{action.lower()}" BEFORE {action} ON "{table}" '
-        f"BEGIN SELECT RAISE(ABORT, '{action} on {table} {refused}'); END"
-        for action in ("UPDATE", "DELETE")
+def _postgresql(table: str) -> list[str]:
+    change, truncate = _names("postgresql", table)
+    return [
+        f'CREATE OR REPLACE TRIGGER {change} BEFORE UPDATE OR DELETE ON "{table}" '
+        "FOR EACH ROW EXECUTE FUNCTION ledger_refuse()",
+        f'CREATE OR REPLACE TRIGGER {truncate} BEFORE TRUNCATE ON "{table}" '
+        "FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()",
     ]
-    # INSERT OR REPLACE removes the old row without firing its DELETE trigger.
-    statements.append(
-        f'CREATE TRIGGER IF NOT EXISTS "{table}_no_replace" BEFORE INSERT ON "{table}" '
-        f'WHEN EXISTS (SELECT 1 FROM "{table}" WHERE id = NEW.id) '
-        f"BEGIN SELECT RAISE(ABORT, 'REPLACE on {table} {refused}'); END"
+
+
+def _sqlite(table: str, keys: list[list[str]]) -> list[str]:
+    refused = "refused: recorded rows are never changed or deleted"
+    update, delete, replace = _names("sqlite", table)
+    # INSERT OR REPLACE removes every row that it collides with, and fires no DELETE trigger for them unless
+    # the connection asks for it. So an insert that meets an existing key is refused before it does so.
+    collides = " OR ".join(
+        "(" + " AND ".join(f'"{column}" = NEW."{column}"' for column in key) + ")" for key in keys
     )
-    return statements
+    select = f'SELECT 1 FROM "{table}" WHERE {collides}'  # noqa: S608 - names of our own tables
+    return [
+        *(f'DROP TRIGGER IF EXISTS "{name}"' for name in (update, delete, replace)),
+        f'CREATE TRIGGER "{update}" BEFORE UPDATE ON "{table}" '
+        f"BEGIN SELECT RAISE(ABORT, 'UPDATE on {table} {refused}'); END",
+        f'CREATE TRIGGER "{delete}" BEFORE DELETE ON "{table}" '
+        f"BEGIN SELECT RAISE(ABORT, 'DELETE on {table} {refused}'); END",
+        f'CREATE TRIGGER "{replace}" BEFORE INSERT ON "{table}" '
+        f"WHEN EXISTS ({select}) "
+        f"BEGIN SELECT RAISE(ABORT, 'a second row with the key of an earlier one on {table} {refused}'); END",
+    ]
+
+
+def _unique_keys(cursor, table: str) -> list[list[str]]:
+    """Columns of the primary key and of each full unique index of an SQLite table."""
+    cursor.execute(f'PRAGMA table_info("{table}")')
+    keys = [[row[1] for row in cursor.fetchall() if row[5]]]
+    cursor.execute(f'PRAGMA index_list("{table}")')
+    indexes = [row[1] for row in cursor.fetchall() if row[2] and not row[4]]
+    for index in indexes:
+        cursor.execute(f'PRAGMA index_info("{index}")')
+        columns = [row[2] for row in cursor.fetchall()]
+        if None not in columns:  # an index on an expression has no column to compare
+            keys.append(columns)
+    return keys

@@ -1,4 +1,4 @@
-"""Walking the chains: does every link follow from the one before, and does every row still say what it said?"""
+"""Walking the chains: does each link follow from the one before, and each row still say what it said?"""
 
 from __future__ import annotations
 
@@ -79,10 +79,12 @@ def _rows_of(chunk: list[LedgerEntry]) -> dict[tuple[str, int], LedgerRecord]:
     wanted: dict[str, list[int]] = {}
     for link in chunk:
         wanted.setdefault(link.record_type, []).append(link.record_id)
+    known = {model._meta.label_lower: model for model in record_models()}
     return {
         (label, pk): row
         for label, pks in wanted.items()
-        for pk, row in apps.get_model(label)._default_manager.in_bulk(pks).items()
+        if label in known
+        for pk, row in known[label]._default_manager.in_bulk(pks).items()
     }
 
 
@@ -97,12 +99,12 @@ def unchained() -> Iterator[str]:
 
 def extends(old: Head) -> str:
     """Empty when today's stream still contains ``old`` unchanged at its place, else what is wrong."""
-    link = LedgerEntry.objects.filter(stream__name=old.stream, sequence=old.sequence).first()
     if old.sequence == 0:
         return ""
+    link = LedgerEntry.objects.filter(stream__name=old.stream, sequence=old.sequence).first()
     if link is None:
         length = LedgerEntry.objects.filter(stream__name=old.stream).aggregate(n=Max("sequence"))["n"] or 0
-        return f"{old.stream} has {length} links, the kept head has {old.sequence}: history was cut"
+        return f"it has {length} links, the kept head has {old.sequence}: history was cut"
     if link.sha256 != old.sha256:
-        return f"{old.stream} link {old.sequence} is {link.sha256}, the kept head says {old.sha256}: history was rewritten"
+        return f"link {old.sequence} is {link.sha256}, the kept head says {old.sha256}: history was rewritten"
     return ""
