@@ -3,8 +3,8 @@
     required = int((out + compute) x 1.10)   for N > 0 packed tokens, else out
     compute  = the largest of the static term, the expert floor and what a profile has learned
 
-Terms are bytes. The safety factor is applied as ``x * 11 // 10``: below 2**50 bytes (1 PiB) this is the same
-integer as ``int(x * 1.10)`` in doubles, and above it stays exact where the double would round up.
+Terms are bytes. The safety factor is applied as ``x * 11 // 10``: below 2**49 bytes (512 TiB) this is the
+same integer as ``int(x * 1.10)`` in doubles, and above it stays exact where the double would round up.
 Learned terms are ``int(rate * tokens)`` in doubles: see :mod:`.profiles`.
 """
 
