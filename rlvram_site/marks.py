@@ -11,7 +11,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Mark:
-    """How one state looks. ``pattern`` and ``symbol`` are plotly's names; ``glyph`` is for text."""
+    """How one state looks. ``pattern`` and ``symbol`` are plotly's names; ``glyph`` is for text.
+
+    ``line`` is the edge's colour where it differs from the mark's own; ``short`` the word where the context
+    already says whether this is an approval.
+    """
 
     word: str
     colour: str
@@ -19,10 +23,8 @@ class Mark:
     symbol: str
     pattern: str = ""
     line: str = ""
-
-    @property
-    def hollow(self) -> bool:
-        return self.symbol.endswith("-open")
+    short: str = ""
+    hollow: bool = False
 
 
 GREEN, VERMILION, ORANGE, SKY, GREY, BLUE, BLACK = (
@@ -30,21 +32,29 @@ GREEN, VERMILION, ORANGE, SKY, GREY, BLUE, BLACK = (
 )  # fmt: skip
 
 MARKS: dict[str, Mark] = {
-    "useful": Mark("useful", GREEN, "●", "circle"),
-    "approved_failed": Mark("approved, failed", VERMILION, "✕", "x"),
-    "approved_above_margin": Mark("approved, above margin", ORANGE, "▲", "triangle-up"),
-    "rejected_usable": Mark("usable, rejected", SKY, "○", "circle-open"),
-    "rejected_rightly": Mark("rejected, rightly", GREY, "–", "line-ew-open"),
-    "approved_unscored": Mark("approved, unscored", GREEN, "◍", "circle-open-dot", pattern="/"),
+    "useful": Mark("useful", GREEN, "●", "circle", short="useful"),
+    "approved_failed": Mark("approved, failed", VERMILION, "✕", "x", short="failed"),
+    "approved_above_margin": Mark("approved, above margin", ORANGE, "▲", "triangle-up", short="above margin"),
+    "rejected_usable": Mark(
+        "usable, rejected", SKY, "○", "circle-open", short="usable, rejected", hollow=True
+    ),
+    "rejected_rightly": Mark("rejected, rightly", GREY, "–", "line-ew-open", short="rejected, rightly"),
+    "approved_unscored": Mark(
+        "approved, unscored", GREEN, "◍", "circle-open-dot", pattern="/", short="unscored"
+    ),
     "approved_unscored_known_failure": Mark(
-        "approved, unscored, one failure known", GREEN, "◍✕", "circle-x-open", pattern="/", line=VERMILION
+        "approved, unscored, one failure known", GREEN, "◍✕", "circle-x-open",
+        pattern="/", line=VERMILION, short="unscored, failure known",
     ),
     "approved_unscored_known_exceedance": Mark(
-        "approved, unscored, one exceedance known", GREEN, "◍▲", "circle-cross-open", pattern="/", line=ORANGE
+        "approved, unscored, one exceedance known", GREEN, "◍▲", "circle-cross-open",
+        pattern="/", line=ORANGE, short="unscored, exceedance known",
     ),
-    "rejected_unscored": Mark("rejected, unscored", GREY, "◌", "circle-open", pattern="/"),
-    "unresolved": Mark("unresolved", GREY, "?", "circle-open-dot", pattern="/"),
-}
+    "rejected_unscored": Mark(
+        "rejected, unscored", GREY, "◌", "circle-open", pattern="/", short="rejected, unscored"
+    ),
+    "unresolved": Mark("unresolved", GREY, "?", "circle-open-dot", pattern="/", short="unresolved"),
+}  # fmt: skip
 
 # What a configuration or a slot was observed to be, apart from any prediction.
 LABEL_MARKS: dict[str, Mark] = {

@@ -8,9 +8,17 @@
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const figures = new Map();
 
+  /* plotly.js writes some styles of SVG text as an attribute, which the policy refuses; the same declaration set
+     through the element's style object is allowed. */
+  const setAttribute = Element.prototype.setAttribute;
+  Element.prototype.setAttribute = function set(name, value) {
+    if (name === "style" && this instanceof SVGElement) this.style.cssText = value;
+    else setAttribute.call(this, name, value);
+  };
+
   const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
-  /* "var(--name)" anywhere in a figure is the stylesheet's colour of that name. */
+  /* "var(--name)" as a value in a figure is the stylesheet's colour of that name. */
   function themed(value, styles) {
     if (typeof value === "string") {
       const name = /^var\((--[a-z-]+)\)$/.exec(value);

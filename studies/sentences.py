@@ -1,0 +1,166 @@
+"""The sentences that open the pages, computed from evaluations. Nothing here decides a score.
+
+``evaluation`` is what ``studies.estimation.panel.evaluate_panel`` returns, ``scores`` what
+``studies.estimation.scoring.score`` returns, both under the archive's key names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from studies.words import (
+    count_word,
+    counted,
+    family_words,
+    label_adjective,
+    label_words,
+    listed,
+    method_words,
+    sentence,
+)
+
+_PLURAL_LABELS = {"within_margin": "within margin", "above_margin": "above margin", "memory_failure": "memory failures"}
+
+
+def panel_sentence(evaluation: Mapping[str, Any]) -> str:
+    """What is resolved, what the methods could show on it, and who approved how much."""
+    planned, resolved = evaluation["planned_configurations"], evaluation["resolved_configurations"]
+    if not planned:
+        return "No configuration is planned yet."
+    labels = _label_counts(evaluation)
+    if not resolved:
+        opening = f"None of the {count_word(planned)} planned configurations is resolved, so nothing is scored yet"
+    else:
+        verb = "is" if resolved == 1 else "are"
+        found = _found(labels, resolved)
+        opening = f"{count_word(resolved)} of {count_word(planned)} configurations {verb} resolved, {found}"
+        if not labels.get("within_margin"):
+            opening += ", so no method could show a useful approval here"
+    return f"{sentence(opening)}; {_approvals_clause(evaluation)}."
+
+
+def _label_counts(evaluation: Mapping[str, Any]) -> dict[str, int]:
+    """Resolved configurations by label. The targets are the same for each method, so the first one says it."""
+    for scores in evaluation["resolved_subset_metrics"].values():
+        return {label: scores[f"target_{label}"] for label in _PLURAL_LABELS if scores[f"target_{label}"]}
+    return {}
+
+
+def _found(labels: Mapping[str, int], resolved: int) -> str:
+    if len(labels) == 1:
+        label = next(iter(labels))
+        if resolved == 1:
+            return f"a {label_words(label)}" if label == "memory_failure" else label_words(label)
+        return f"all of them {_PLURAL_LABELS[label]}"
+    return listed([f"{count_word(number)} {_PLURAL_LABELS[label] if number > 1 else label_words(label)}"
+                   for label, number in labels.items()])  # fmt: skip
+
+
+def _approvals_clause(evaluation: Mapping[str, Any]) -> str:
+    """Who approved how many of all planned configurations, with the useful ones where there are any."""
+    planned = evaluation["planned_configurations"]
+    by_text: dict[str, list[str]] = {}
+    for method, approvals in evaluation["approvals"].items():
+        scores = evaluation["resolved_subset_metrics"].get(method, {})
+        text = _approved_text(approvals, scores, planned)
+        by_text.setdefault(text, []).append(method_words(method))
+    if not by_text:
+        return "no method has predicted anything"
+    some = [(text, names) for text, names in by_text.items() if text != "none"]
+    none = by_text.get("none", [])
+    if not some:
+        return f"{listed(none)} approved none of them"
+    clauses = [f"{listed(names)} approved {text}" for text, names in some]
+    if none:
+        clauses.append(f"{listed(none)} none")
+    return listed(clauses) if len(clauses) < 3 else ", ".join(clauses)
+
+
+def _approved_text(approvals: Mapping[str, Any], scores: Mapping[str, Any], planned: int) -> str:
+    approved, unscored = approvals["full_panel_approved_configurations"], approvals["unscored_approved_configurations"]
+    if not approved:
+        return "none"
+    amount = f"all {count_word(planned)}" if approved == planned and planned > 1 else count_word(approved)
+    parts = []
+    if scores.get("approved_within_margin"):
+        parts.append(f"{count_word(scores['approved_within_margin'])} useful")
+    if scores.get("approved_above_margin"):
+        parts.append(f"{count_word(scores['approved_above_margin'])} above margin")
+    if scores.get("approved_memory_failure"):
+        parts.append(f"{count_word(scores['approved_memory_failure'])} failed")
+    if unscored:
+        parts.append(f"{'all' if unscored == approved and approved > 1 else count_word(unscored)} unscored")
+    return f"{amount} ({', '.join(parts)})" if parts else amount
+
+
+def unscored_sentence(evaluation: Mapping[str, Any]) -> str:
+    """How many approvals of each method are unscored, and of how many a failure is already known."""
+    sentences = []
+    for method, approvals in evaluation["approvals"].items():
+        number = approvals["unscored_approved_configurations"]
+        if not number:
+            continue
+        known = []
+        failures = len(approvals["unscored_approvals_with_known_failure"])
+        exceedances = len(approvals["unscored_approvals_with_known_margin_exceedance"])
+        if failures:
+            known.append(_known(failures, number, "failure"))
+        if exceedances:
+            known.append(_known(exceedances, number, "peak above the margin"))
+        tail = f"; {listed(known)}" if known else ", none with a known failure"
+        sentences.append(f"{sentence(method_words(method))} has {counted(number, 'unscored approval')}{tail}.")
+    if sentences:
+        return " ".join(sentences)
+    if not any(item["full_panel_approved_configurations"] for item in evaluation["approvals"].values()):
+        return "No method approved anything, so no approval is unscored."
+    return "Every approval is scored: each approved configuration is resolved."
+
+
+def _known(number: int, total: int, what: str) -> str:
+    if number == total == 1:
+        return f"a {what} is already known of it"
+    return f"{count_word(number)} already {'has' if number == 1 else 'have'} a known {what}"
+
+
+@dataclass(frozen=True)
+class ErrorPattern:
+    """The largest error of one method in one held-out family.
+
+    ``kind`` is a key of ``rlvram_site.marks.MARKS``; ``of`` counts the family's configurations that could
+    have gone wrong in this way.
+    """
+
+    method: str
+    family: str
+    kind: str
+    count: int
+    of: int
+    text: str
+
+
+_ERRORS = (
+    ("approved_failed", "approved_memory_failure", "memory_failure", "approves"),
+    ("approved_above_margin", "approved_above_margin", "above_margin", "approves"),
+    ("rejected_usable", "rejected_within_margin", "within_margin", "rejects"),
+)
+
+
+def error_patterns(folds: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[ErrorPattern]:
+    """Where each method errs most: its largest count of one error in one held-out family, if it errs at all.
+
+    ``folds`` is scores by family and method. Counts of different families are compared, never added.
+    """
+    found: dict[str, ErrorPattern] = {}
+    for kind, key, label, verb in _ERRORS:
+        for family, by_method in folds.items():
+            for method, scores in by_method.items():
+                count, of = scores[key], scores[f"target_{label}"]
+                if count and (method not in found or count > found[method].count):
+                    noun = "setting" if kind == "rejected_usable" else "configuration"
+                    things = f"{label_adjective(label)} {family_words(family)} {noun}{'' if count == 1 else 's'}"
+                    text = f"{sentence(method_words(method))} {verb} {count_word(count)} {things} ({count} of {of})."
+                    found[method] = ErrorPattern(method, family, kind, count, of, text)
+    order = next(iter(folds.values()), {})
+    return [found[method] for method in order if method in found]
