@@ -43,6 +43,15 @@ def test_joint_observation_keeps_the_windows_end_as_a_floor():
     assert found.compute_bytes == int(17_549_478.666666668 * 216)
 
 
+@pytest.mark.parametrize("policy", ["joint_observation", "normalised+joint_observation"])
+def test_the_floor_beyond_a_window_does_not_depend_on_the_candidates_sharing(policy):
+    # A floor with the candidate's ratio would fall as packed tokens grow: review of ef62e529, September 9.
+    floors = [
+        priced(policy, Forward(n, 160_000, 0), TINY).compute_bytes for n in (300, 1_000, 20_000, 60_000)
+    ]
+    assert floors == [int(17_549_478.666666668 * 216)] * 4
+
+
 def test_joint_observation_still_holds_the_floor_when_every_window_is_passed():
     found = priced("joint_observation", unshared(217), TINY)
     assert not found.trusted
@@ -84,6 +93,13 @@ def test_nothing_retained_is_an_observation_too():
     assert found.retained_share == 0.0
     unmeasured = priced("base", unshared(100), measured(100, 1_000))
     assert unmeasured.retained_share == 1.0
+
+
+def test_a_forward_never_retains_more_than_it_requires():
+    heavy_outputs = measured(100, 100, output=10**9, retained=10**9)
+    found = priced("base", unshared(100, output_bytes=0), heavy_outputs)
+    assert found.retained_observed
+    assert found.retained_bytes == found.required_bytes < 10**9
 
 
 def test_the_normalised_form_has_no_step_at_a_rounding_point():
