@@ -265,7 +265,7 @@ class Migration(migrations.Migration):
                 ('guard_changed_label', models.BooleanField(null=True)),
                 ('guard_applicable', models.BooleanField()),
                 ('guard_sum_mib', models.FloatField(help_text='Resident actor shards plus generation budget', null=True)),
-                ('guard_predicts_failure', models.BooleanField()),
+                ('guard_predicts_failure', models.BooleanField(help_text='Null where the check does not apply', null=True)),
                 ('configuration', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='predictions', to='studies.configuration')),
                 ('donor', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='copied_by', to='studies.configuration')),
                 ('prediction_set', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='predictions', to='studies.predictionset')),

@@ -68,7 +68,7 @@ class Prediction(StudyRecord):
     guard_changed_label = models.BooleanField(null=True)
     guard_applicable = models.BooleanField()
     guard_sum_mib = models.FloatField(null=True, help_text="Resident actor shards plus generation budget")
-    guard_predicts_failure = models.BooleanField()
+    guard_predicts_failure = models.BooleanField(null=True, help_text="Null where the check does not apply")
 
     class Meta:
         ordering = ["prediction_set", "pk"]

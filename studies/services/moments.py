@@ -1,0 +1,43 @@
+"""When something became known. Imported material keeps its stated times; what was recorded here has ours."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from rlvram_site.ledger.models import LedgerRecord
+from studies.models import Allocation, Amendment, Attempt, Event, Exclusion, NonLaunch, Protocol, Seal, Study
+
+
+class KnownTimes:
+    """Stated times of one study's rows, with its allocations loaded once."""
+
+    def __init__(self, study: Study) -> None:
+        self._ends = {
+            row.pair_id: row.ended_at for row in Allocation.objects.filter(study=study) if row.ended_at is not None
+        }
+
+    def at(self, row: LedgerRecord) -> dt.datetime:
+        """The moment at which ``row`` became known.
+
+        An attempt's own end, else the end of its pair's allocation; a protocol's, seal's or amendment's
+        stated time; an event's end or start. What states no time counts from when it was recorded here.
+        """
+        return self.stated(row) or row.recorded_at
+
+    def stated(self, row: LedgerRecord) -> dt.datetime | None:
+        """The stated time alone; None where the source states none."""
+        if isinstance(row, Attempt):
+            return row.ended_at or (self._ends.get(row.slot.pair_id) if row.slot else None) or row.started_at
+        if isinstance(row, NonLaunch):
+            return self._ends.get(row.slot.pair_id)
+        if isinstance(row, Protocol):
+            return row.frozen_at
+        if isinstance(row, Amendment):
+            return row.amended_at
+        if isinstance(row, Seal):
+            return row.sealed_at
+        if isinstance(row, Event | Allocation):
+            return row.ended_at or row.started_at
+        if isinstance(row, Exclusion):
+            return None
+        raise TypeError(f"{type(row).__name__} has no moment")

@@ -1,0 +1,44 @@
+"""The order of things in a study's ledger. Stated times can be typed; sequence numbers cannot."""
+
+from __future__ import annotations
+
+from django.db.models import Min, QuerySet
+
+from rlvram_site.ledger.models import LedgerEntry, LedgerRecord
+from studies.models import Attempt, NonLaunch, Study
+
+ESTABLISHES_OUTCOME = (Attempt.Outcome.COMPLETED, Attempt.Outcome.MEMORY_FAILURE)
+
+
+def sequence_of(row: LedgerRecord) -> int:
+    """The row's number in its stream, from 1."""
+    return LedgerEntry.objects.get(record_type=row._meta.label_lower, record_id=row.pk).sequence
+
+
+def sequences(rows: QuerySet) -> dict[int, int]:
+    """Sequence numbers by primary key, in one query."""
+    links = LedgerEntry.objects.filter(record_type=rows.model._meta.label_lower, record_id__in=rows.values("pk"))
+    return dict(links.values_list("record_id", "sequence"))
+
+
+def first_sequence(rows: QuerySet) -> int | None:
+    """The smallest sequence number of these rows, or None if there is none."""
+    links = LedgerEntry.objects.filter(record_type=rows.model._meta.label_lower, record_id__in=rows.values("pk"))
+    return links.aggregate(first=Min("sequence"))["first"]
+
+
+def first_outcome(study: Study) -> int | None:
+    """Sequence number of the first recorded outcome of a target: a completion or a diagnosed memory failure.
+
+    Planned or not, counted or excluded: whoever could read it knew something.
+    """
+    return first_sequence(Attempt.objects.filter(study=study, outcome__in=ESTABLISHES_OUTCOME))
+
+
+def first_launch(study: Study) -> int | None:
+    """Sequence number of the first recorded launch or failed launch, whatever it established."""
+    numbers = [
+        first_sequence(Attempt.objects.filter(study=study)),
+        first_sequence(NonLaunch.objects.filter(study=study)),
+    ]
+    return min((number for number in numbers if number is not None), default=None)

@@ -1,0 +1,141 @@
+"""What a pool holds and which part of it each study was fitted on, as recorded. Families are never pooled."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Sum
+
+from studies.estimation.errors import EstimationError
+from studies.estimation.families import family_of
+from studies.models import FittedModel, Pool, PoolOutcome, PredictionSet, Study
+
+OUTSIDE = "other"
+"""Group of the models that the study places in no family."""
+
+
+@dataclass(frozen=True)
+class PoolFit:
+    """One recorded fit.
+
+    Attributes:
+        study: the study that was fitted.
+        fold: held-out family; empty for the final fit.
+        fitted: configurations fitted on.
+        tested: configurations of the held-out family; None for the final fit.
+        eligible_processes, recorded_attempts: behind the fitted configurations.
+        completed_peaks: fitted configurations whose processes all completed.
+        configuration_ids: the fitted configurations.
+    """
+
+    study: Study
+    fold: str
+    fitted: int
+    tested: int | None
+    eligible_processes: int
+    recorded_attempts: int
+    completed_peaks: int
+    configuration_ids: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """All of a pool, fitted on or not."""
+
+    configurations: int
+    eligible_processes: int
+    recorded_attempts: int
+    excluded_attempts: int
+
+
+def holdings(pool: Pool) -> Holdings:
+    """Sums over the whole pool, in one query."""
+    sums = PoolOutcome.objects.filter(configuration__pool=pool).aggregate(
+        eligible=Sum("eligible_processes"),
+        attempts=Sum("recorded_attempts"),
+        excluded=Sum("excluded_attempts"),
+    )
+    return Holdings(
+        configurations=pool.configurations.count(),
+        eligible_processes=sums["eligible"] or 0,
+        recorded_attempts=sums["attempts"] or 0,
+        excluded_attempts=sums["excluded"] or 0,
+    )
+
+
+def pool_fits(pool: Pool) -> list[PoolFit]:
+    """Every fit recorded by a study of this pool, final fits before folds, from the models' own counts."""
+    models = (
+        FittedModel.objects.filter(study__pool=pool).select_related("study").order_by("study__slug", "pk")
+    )
+    tested = Counter(
+        PredictionSet.objects.filter(
+            study__pool=pool, kind=PredictionSet.Kind.FOLD, fitted_model__isnull=False
+        )
+        .values_list("fitted_model_id", "predictions__configuration_id")
+        .distinct()
+        .values_list("fitted_model_id", flat=True)
+    )
+    fits = [_fit(model, tested.get(model.pk)) for model in models]
+    return sorted(fits, key=lambda fit: (fit.study.slug, fit.fold != "", fit.fold))
+
+
+def _fit(model: FittedModel, tested: int | None) -> PoolFit:
+    learned = model.parameters
+    ids = frozenset(learned["training_configuration_ids"])
+    return PoolFit(
+        study=model.study,
+        fold=model.fold,
+        fitted=len(ids),
+        tested=tested if model.fold else None,
+        eligible_processes=learned["eligible_source_processes"],
+        recorded_attempts=learned["recorded_source_attempts"],
+        completed_peaks=len(learned["regression_training_configuration_ids"]),
+        configuration_ids=ids,
+    )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the summaries group: one pool configuration's place and label."""
+
+    configuration_id: str
+    model_id: str
+    source_study: str
+    label: str
+
+    @property
+    def family(self) -> str:
+        try:
+            return family_of(self.model_id)
+        except EstimationError:
+            return OUTSIDE
+
+
+def outcomes(pool: Pool) -> list[Outcome]:
+    """Place and label of every pool configuration, in one query."""
+    rows = PoolOutcome.objects.filter(configuration__pool=pool).order_by("configuration__configuration_id")
+    return [
+        Outcome(*row)
+        for row in rows.values_list(
+            "configuration__configuration_id",
+            "configuration__model_id",
+            "configuration__source_study",
+            "observed_state",
+        )
+    ]
+
+
+def labels_by(found: Iterable[Outcome], group: Callable[[Outcome], str]) -> dict[str, Counter[str]]:
+    """Number of configurations by group and label, groups in alphabetical order."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for outcome in found:
+        counts[group(outcome)][outcome.label] += 1
+    return dict(sorted(counts.items()))
+
+
+def final_fits(fits: Sequence[PoolFit]) -> list[PoolFit]:
+    """The fits whose predictions studies sealed."""
+    return [fit for fit in fits if not fit.fold]

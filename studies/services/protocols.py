@@ -1,0 +1,157 @@
+"""The protocol that holds, what each amendment changed, and whether it is an amendment or a deviation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from rlvram_site.ledger.canonical import digest
+from studies.archive.facts import rules_form
+from studies.estimation import protocol as rules_of
+from studies.estimation.rules import ProtocolRules
+from studies.estimation.wording import TEXT_KEYS, sentence_for
+from studies.models import Amendment, Protocol, Study
+from studies.services.errors import ServiceError
+from studies.services.order import first_launch, first_outcome, sequences
+
+
+class AmendmentWord(StrEnum):
+    """What a change after the freeze is called. Derived from ledger order; nobody chooses it."""
+
+    AMENDMENT = "amendment"
+    AFTER_LAUNCH = "amendment after launch"
+    DEVIATION = "deviation"
+
+
+@dataclass(frozen=True)
+class KeyChange:
+    """What an amendment did to one protocol key; ``before`` is None for a key that is new.
+
+    Values are in facts form: rule texts are words, other prose its hash. The sentences are ours, for a
+    page, and empty where there is none.
+    """
+
+    key: str
+    before: Any
+    after: Any
+    before_sentence: str
+    after_sentence: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """One amendment with its derived word and what it changed."""
+
+    amendment: Amendment
+    word: AmendmentWord
+    keys: tuple[KeyChange, ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One key of a protocol for a page: its value in facts form and our sentence for it, if it is a rule."""
+
+    key: str
+    value: Any
+    sentence: str
+
+
+def base_protocol(study: Study) -> Protocol:
+    """The frozen base protocol.
+
+    Raises ``ServiceError`` if the study has none yet.
+    """
+    protocol = study.protocols.first()
+    if protocol is None:
+        raise ServiceError(f"study {study.slug} has no protocol yet")
+    return protocol
+
+
+def _amendments(study: Study) -> list[Amendment]:
+    return list(study.amendments.order_by("number"))
+
+
+def _for_rules(amendment: Amendment) -> rules_of.Amendment:
+    previous = amendment.document.get("previous_feature_order")
+    return rules_of.Amendment(
+        name=f"amendment {amendment.number}",
+        base_protocol_sha256=amendment.base_sha256,
+        updates=rules_form(amendment.updates, f"amendment {amendment.number}"),
+        previous_feature_order=None if previous is None else tuple(previous),
+    )
+
+
+def effective_protocol(study: Study) -> dict[str, Any]:
+    """Base protocol and amendments in order, in facts form.
+
+    The same whether the study was imported with its authors' prose or with facts only.
+    Raises ``ServiceError`` without a protocol and ``EstimationError`` for an amendment that is not allowed.
+    """
+    base = base_protocol(study)
+    return rules_of.effective_protocol(
+        rules_form(base.document), [_for_rules(item) for item in _amendments(study)], base_sha256=base.sha256
+    )
+
+
+def effective_sha256(study: Study) -> str:
+    """sha256 of the effective protocol's canonical JSON."""
+    return digest(effective_protocol(study))
+
+
+def rules(study: Study) -> ProtocolRules:
+    """The typed rules of the effective protocol."""
+    return rules_of.parse_rules(effective_protocol(study))
+
+
+def word_for(number: int, launch: int | None, outcome: int | None) -> AmendmentWord:
+    """The word for an amendment with ledger number ``number``, given the first launch's and outcome's numbers."""
+    if outcome is not None and outcome < number:
+        return AmendmentWord.DEVIATION
+    if launch is not None and launch < number:
+        return AmendmentWord.AFTER_LAUNCH
+    return AmendmentWord.AMENDMENT
+
+
+def changes(study: Study) -> list[Change]:
+    """Every amendment in order, with its derived word and the keys it changed."""
+    amendments = _amendments(study)
+    if not amendments:
+        return []
+    numbers = sequences(study.amendments.all())
+    launch, outcome = first_launch(study), first_outcome(study)
+    held = rules_form(base_protocol(study).document)
+    found = []
+    for amendment in amendments:
+        updates = _for_rules(amendment).updates
+        keys = tuple(
+            KeyChange(key, held.get(key), value, _sentence(key, held.get(key)), _sentence(key, value))
+            for key, value in updates.items()
+        )
+        found.append(Change(amendment, word_for(numbers[amendment.pk], launch, outcome), keys))
+        held = {**held, **updates}
+    return found
+
+
+def rule_list(study: Study) -> list[Rule]:
+    """Every key of the effective protocol for a page, rules with our sentences first."""
+    found = [Rule(key, value, _sentence(key, value)) for key, value in _flat(effective_protocol(study))]
+    return sorted(found, key=lambda item: (not item.sentence, item.key))
+
+
+def _flat(document: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in document.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, dict) and set(value) != {"text_sha256"} and any(
+            name.startswith(f"{path}.") for name in TEXT_KEYS
+        ):
+            yield from _flat(value, f"{path}.")
+        else:
+            yield path, value
+
+
+def _sentence(key: str, value: Any) -> str:
+    if key in TEXT_KEYS and isinstance(value, str):
+        return sentence_for(key, value)
+    return ""
