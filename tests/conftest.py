@@ -7,15 +7,13 @@ own changes are rolled back.
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
-from rlvram_site.ledger.triggers import install, uninstall
+from tests.bypass import without_triggers
 
 ROOT = Path(__file__).resolve().parent.parent
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
@@ -41,9 +39,9 @@ def pytest_collection_modifyitems(config, items) -> None:
             # First of all: pytest-django opens its transaction on whatever database is current then.
             item.fixturenames.insert(0, "_on_sample_database")
     if config.getoption("--only-database"):
-        items_before = list(items)
-        items[:] = [item for item in items if _touches_database(item)]
-        config.hook.pytest_deselected(items=[item for item in items_before if item not in set(items)])
+        kept = [item for item in items if _touches_database(item)]
+        config.hook.pytest_deselected(items=[item for item in items if not _touches_database(item)])
+        items[:] = kept
 
 
 @pytest.fixture(scope="session")
@@ -53,32 +51,13 @@ def archive_path() -> Path | None:
     return path if path.is_dir() else None
 
 
-@contextlib.contextmanager
-def _without_triggers():
-    """The test runner's own clean-up is the one place that may empty recorded tables."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SET session_replication_role = replica")
-        try:
-            yield
-        finally:
-            with connection.cursor() as cursor:
-                cursor.execute("SET session_replication_role = DEFAULT")
-    else:
-        uninstall()
-        try:
-            yield
-        finally:
-            install()
-
-
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup, django_db_blocker):
     """pytest-django's set-up; afterwards its flush gets past the append-only triggers."""
     plain_flush = connection.ops.execute_sql_flush
 
     def flush(sql_list):
-        with _without_triggers():
+        with without_triggers():
             plain_flush(sql_list)
 
     connection.ops.execute_sql_flush = flush

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from django.apps import apps
-from django.db.models import Max
+from django.core.exceptions import ObjectDoesNotExist
+from django.db.models import ForeignKey, Max
 
 from rlvram_site.ledger.canonical import digest
 from rlvram_site.ledger.chain import Head, link_digest
@@ -33,9 +34,14 @@ def record_models() -> list[type[LedgerRecord]]:
 
 
 def verify_streams(prefix: str = "") -> Iterator[StreamReport]:
-    """One report per stream whose name starts with ``prefix``, in name order."""
-    for stream in LedgerStream.objects.filter(name__startswith=prefix).order_by("name"):
-        yield _walk(stream)
+    """One report per stream whose name, or whose part behind the slash, starts with ``prefix``; by name."""
+    for stream in LedgerStream.objects.order_by("name"):
+        if _matches(stream.name, prefix):
+            yield _walk(stream)
+
+
+def _matches(stream: str, prefix: str) -> bool:
+    return stream.startswith(prefix) or stream.partition("/")[2].startswith(prefix)
 
 
 def _walk(stream: LedgerStream) -> StreamReport:
@@ -60,12 +66,21 @@ def _problem(link: LedgerEntry, row: LedgerRecord | None, stream: str, expected:
     if link.sha256 != link_digest(link, stream):
         return f"the link itself was changed ({what})"
     if row is None:
-        return f"{what} is gone"
-    if row.ledger_stream() != stream:
-        return f"{what} now says it belongs to {row.ledger_stream()}"
-    if digest(row.ledger_payload()) != link.payload_sha256:
-        return f"{what} no longer has the content that was recorded"
-    return ""
+        return f"{what} is gone or unreadable"
+    if (claimed := _stream_of(row)) != stream:
+        return f"{what} now says it belongs to {claimed}"
+    try:
+        unchanged = digest(row.ledger_payload()) == link.payload_sha256
+    except ValueError:  # a value that the ledger never takes
+        unchanged = False
+    return "" if unchanged else f"{what} no longer has the content that was recorded"
+
+
+def _stream_of(row: LedgerRecord) -> str:
+    try:
+        return row.ledger_stream()
+    except ObjectDoesNotExist as error:
+        return f"something that is gone ({error})"
 
 
 def _chunks(stream: LedgerStream) -> Iterator[list[LedgerEntry]]:
@@ -80,21 +95,55 @@ def _rows_of(chunk: list[LedgerEntry]) -> dict[tuple[str, int], LedgerRecord]:
     for link in chunk:
         wanted.setdefault(link.record_type, []).append(link.record_id)
     known = {model._meta.label_lower: model for model in record_models()}
-    return {
-        (label, pk): row
-        for label, pks in wanted.items()
-        if label in known
-        for pk, row in known[label]._default_manager.in_bulk(pks).items()
-    }
+    found = {}
+    for label, pks in wanted.items():
+        if label not in known:
+            continue
+        rows = _read(known[label], pks)
+        _attach_owners(known[label], rows.values())
+        found.update({(label, pk): row for pk, row in rows.items()})
+    return found
 
 
-def unchained() -> Iterator[str]:
-    """Recorded rows that no link names: they were inserted behind the ledger's back."""
+def _attach_owners(model: type[LedgerRecord], rows: Collection[LedgerRecord]) -> None:
+    """A row names its stream through its owner: one query per relation instead of one per row."""
+    for field in model._meta.concrete_fields:
+        if isinstance(field, ForeignKey):
+            wanted = {getattr(row, field.attname) for row in rows} - {None}
+            owners = field.remote_field.model._default_manager.order_by().in_bulk(wanted)
+            for row in rows:
+                if owner := owners.get(getattr(row, field.attname)):
+                    field.set_cached_value(row, owner)
+
+
+def _read(model: type[LedgerRecord], pks: list[int]) -> dict[int, LedgerRecord]:
+    """Rows by key. One that no longer even reads as its fields' types is left out, like one that is gone."""
+    try:
+        # Without the default order, which may join the owner's table and so lose a row that has none.
+        return model._default_manager.order_by().in_bulk(pks)
+    except (TypeError, ValueError):
+        if len(pks) == 1:
+            return {}
+        middle = len(pks) // 2
+        return _read(model, pks[:middle]) | _read(model, pks[middle:])
+
+
+@dataclass(frozen=True)
+class Unchained:
+    """A recorded row that no link names, and the stream that it claims to belong to."""
+
+    stream: str
+    record: str
+
+
+def unchained(prefix: str = "") -> Iterator[Unchained]:
+    """Rows that were inserted behind the ledger's back, of streams that match as in ``verify_streams``."""
     for model in record_models():
         label = model._meta.label_lower
         chained = LedgerEntry.objects.filter(record_type=label).values("record_id")
-        for pk in model._default_manager.exclude(pk__in=chained).values_list("pk", flat=True)[:CHUNK]:
-            yield f"{label} {pk}"
+        for row in model._default_manager.exclude(pk__in=chained).order_by("pk").iterator(CHUNK):
+            if _matches(stream := _stream_of(row), prefix):
+                yield Unchained(stream, f"{label} {row.pk}")
 
 
 def extends(old: Head) -> str:

@@ -1,7 +1,5 @@
 """Health checks for a process manager."""
 
-from django.db import connection
-
 
 def test_alive_answers_without_a_database(client):
     answer = client.get("/health/live/")

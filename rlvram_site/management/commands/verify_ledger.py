@@ -1,0 +1,72 @@
+"""Walk the ledger's chains and say, in one line per stream, whether each still holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError
+
+from rlvram_site.ledger.heads import HeadsFileError, heads_document, read_heads
+from rlvram_site.ledger.verify import extends, unchained, verify_streams
+
+
+class Command(BaseCommand):
+    help = "Walks every stream's chain. Exits 1 and names the first broken link of each broken stream."
+
+    def add_arguments(self, parser) -> None:
+        parser.add_argument(
+            "stream",
+            nargs="?",
+            default="",
+            help="only streams whose name, or whose part behind the slash, starts with this",
+        )
+        parser.add_argument("--heads", type=Path, help="heads kept earlier: check that history extends them")
+        parser.add_argument("--export-heads", type=Path, help="write the current heads to this new file")
+
+    def handle(self, *args, stream: str, heads: Path | None, export_heads: Path | None, **options) -> None:
+        try:
+            kept = read_heads(heads) if heads else []
+        except HeadsFileError as error:
+            raise CommandError(str(error)) from error
+        if export_heads and export_heads.exists():
+            raise CommandError(f"--export-heads: {export_heads} exists already and is not overwritten")
+
+        problems: list[str] = []
+        found = []
+        for report in verify_streams(stream):
+            found.append(report.head)
+            if report.ok:
+                end = f"{report.head.sequence} links, head {report.head.sha256}"
+                self.stdout.write(f"ok      {report.head.stream}  {end}")
+            else:
+                self._broken(problems, f"{report.head.stream}  {report.problem}")
+        for row in unchained(stream):
+            self._broken(
+                problems, f"{row.stream}  {row.record} was inserted outside the ledger: no link names it"
+            )
+        for head in kept:
+            if problem := extends(head):
+                self._broken(problems, f"{head.stream}  {problem}")
+        if not found and not problems:
+            if stream:
+                raise CommandError(f"no stream starts with {stream!r}")
+            self.stdout.write("nothing is recorded yet")
+        if problems:
+            raise CommandError(f"{len(problems)} broken; the first: {problems[0]}")
+        if export_heads:
+            self._export(export_heads, json.dumps(heads_document(found), indent=1) + "\n")
+
+    def _broken(self, problems: list[str], line: str) -> None:
+        problems.append(line)
+        self.stdout.write(f"BROKEN  {line}")
+
+    def _export(self, path: Path, text: str) -> None:
+        try:
+            with path.open("x", encoding="utf-8") as handle:
+                handle.write(text)
+        except FileExistsError as error:
+            raise CommandError(f"--export-heads: {path} exists already and is not overwritten") from error
+        except OSError as error:
+            raise CommandError(f"--export-heads: {path} cannot be written: {error.strerror}") from error
+        self.stdout.write(f"wrote   {path}")
