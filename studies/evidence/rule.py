@@ -1,0 +1,61 @@
+"""What one row of the table of texts holds, and how much a match weighs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from studies.evidence.diagnoses import Diagnosis as D
+
+
+class Role(Enum):
+    """How much a line weighs."""
+
+    CAUSE = "cause"
+    """Ends a run by itself unless somebody handled it. The first one decides."""
+    KILL = "kill"
+    """A process was killed and nobody says why. Gives way to whoever knows the reason."""
+    ERROR = "error"
+    """An exception that is often caught and logged. Only the last one can have ended the run."""
+    CONSEQUENCE = "consequence"
+    """Printed because something else failed. Decides only if nothing else is known."""
+    ADVICE = "advice"
+    """Contains words of an error without being one. Never decides, and hides the line from later rules."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One row of the table.
+
+    Attributes:
+        name: identifies the row.
+        role: how much a match weighs.
+        diagnosis: what it stands for; None for advice.
+        key: lower-case text that every matching line contains.
+        pattern: looked for in the body of a line.
+        by_place: the traceback above the line says where it happened, and may change the diagnosis.
+        host_if_pinned: the same text is printed when page-locked host memory runs out.
+    """
+
+    name: str
+    role: Role
+    diagnosis: D | None
+    key: str
+    pattern: re.Pattern[str]
+    by_place: bool = False
+    host_if_pinned: bool = False
+
+
+def row(
+    role: Role,
+    diagnosis: D | None,
+    name: str,
+    key: str,
+    pattern: str,
+    *,
+    by_place: bool = False,
+    host_if_pinned: bool = False,
+) -> Rule:
+    """A row, in the order in which it is read: weight, meaning, name, key, pattern."""
+    return Rule(name, role, diagnosis, key, re.compile(pattern), by_place, host_if_pinned)

@@ -1,0 +1,122 @@
+"""Slurm's accounting records: lines of `sacct -P`, one per job and per step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+FIELDS = (
+    "JobID", "JobIDRaw", "JobName", "State", "ExitCode", "Start", "End", "ElapsedRaw", "AllocTRES",
+    "NodeList", "Reason",
+)  # fmt: skip
+"""Order of the fields where there is no header."""
+
+_WHOLE = re.compile(r"^[0-9]{1,15}$")
+_EXIT = re.compile(r"^([0-9]{1,9}):([0-9]{1,9})$")
+
+
+@dataclass(frozen=True)
+class SchedulerRow:
+    """One line of accounting. Fields that it does not hold are empty or None.
+
+    Attributes:
+        line: its number in the file, from 1.
+        text: the line itself.
+        job_id: as Slurm shows it, with array element and without step: `5055845_3`.
+        raw_id: the plain number of the job.
+        step: `batch`, `extern`, `0`, … or empty for the job itself.
+        state: first word: `COMPLETED`, `OUT_OF_MEMORY`, `CANCELLED`, …
+        cancelled_by: numeric user of `CANCELLED by N`, else empty.
+        exit_code, signal: the two halves of `ExitCode`.
+        start, end: cluster-local, whole seconds; with a zone only if the caller gave one.
+        elapsed_seconds: seconds.
+    """
+
+    line: int
+    text: str
+    job_id: str
+    raw_id: str
+    step: str
+    name: str
+    state: str
+    cancelled_by: str
+    exit_code: int | None
+    signal: int | None
+    start: datetime | None
+    end: datetime | None
+    elapsed_seconds: int | None
+    allocated: str
+    nodes: str
+    reason: str
+
+    def belongs_to(self, job: str) -> bool:
+        """Whether the line is about that job, by either of its names."""
+        return job in (self.job_id, self.raw_id) or job == self.job_id.split("_")[0].split("+")[0]
+
+
+def parse_sacct(
+    lines: Iterable[str], file: str, zone: tzinfo | None = None
+) -> tuple[tuple[SchedulerRow, ...], tuple[str, ...]]:
+    """The rows of `sacct -P` (or `-p`) output, and what could not be read, each with its line number.
+
+    Args:
+        lines: with or without a header. Without one, the fields are `FIELDS`.
+        file: named in problems.
+        zone: time zone of the cluster, if known.
+    """
+    names: tuple[str, ...] = FIELDS
+    rows: list[SchedulerRow] = []
+    problems: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        text = line.lstrip("\ufeff").strip()
+        if not text:
+            continue
+        cells = text.split("|")
+        if cells[0] in ("JobID", "JobIDRaw"):
+            names = tuple(name for name in cells if name)
+            continue
+        if len(cells) == len(names) + 1 and not cells[-1]:
+            cells.pop()
+        if len(cells) != len(names):
+            wanted = f"{len(names)} ({'|'.join(names)})"
+            problems.append(f"{file} line {number}: {len(cells)} fields, expected {wanted}")
+            continue
+        rows.append(_row(number, text, dict(zip(names, cells, strict=True)), zone))
+    return tuple(rows), tuple(problems)
+
+
+def _row(number: int, text: str, cells: dict[str, str], zone: tzinfo | None) -> SchedulerRow:
+    shown = cells.get("JobID", "") or cells.get("JobIDRaw", "")
+    job, _, step = shown.partition(".")
+    state, _, rest = cells.get("State", "").strip().partition(" ")
+    status = _EXIT.match(cells.get("ExitCode", "").strip())
+    elapsed = cells.get("ElapsedRaw", "").strip()
+    return SchedulerRow(
+        line=number,
+        text=text,
+        job_id=job,
+        raw_id=cells.get("JobIDRaw", "").partition(".")[0],
+        step=step,
+        name=cells.get("JobName", ""),
+        state=state.rstrip("+"),
+        cancelled_by=rest.removeprefix("by").strip() if state.startswith("CANCELLED") else "",
+        exit_code=int(status[1]) if status else None,
+        signal=int(status[2]) if status else None,
+        start=_time(cells.get("Start", ""), zone),
+        end=_time(cells.get("End", ""), zone),
+        elapsed_seconds=int(elapsed) if _WHOLE.match(elapsed) else None,
+        allocated=cells.get("AllocTRES", ""),
+        nodes=cells.get("NodeList", ""),
+        reason=cells.get("Reason", ""),
+    )
+
+
+def _time(text: str, zone: tzinfo | None) -> datetime | None:
+    """`Unknown` and `None` are how Slurm writes a time that has not come."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
