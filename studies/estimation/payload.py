@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,6 +14,7 @@ from studies.estimation.volumes import Architecture, Settings
 
 VERSION = 1
 _KEYS = ("version", "rules", "architectures", "pool", "targets")
+_POOL_KEYS = ("settings", "label", "completed_peak_mib", "eligible_processes", "recorded_attempts")
 
 
 def to_payload(pool: Pool, rules: ProtocolRules, targets: Sequence[Target]) -> dict[str, Any]:
@@ -52,6 +53,9 @@ def from_payload(payload: Mapping[str, Any]) -> tuple[Pool, ProtocolRules, list[
         found = payload.get("version") if isinstance(payload, Mapping) else payload
         raise EstimationError("refit payload", "version", found, str(VERSION))
     _check_keys(payload, _KEYS, "refit payload")
+    for key in ("architectures", "pool", "targets"):
+        if not isinstance(payload[key], list):
+            raise EstimationError("refit payload", key, payload[key], "a list")
     architectures = {}
     for fields in payload["architectures"]:
         architecture = _build(Architecture, fields, "refit payload, architectures")
@@ -67,6 +71,7 @@ def from_payload(payload: Mapping[str, Any]) -> tuple[Pool, ProtocolRules, list[
 
     configurations = []
     for fields in payload["pool"]:
+        _check_keys(fields, _POOL_KEYS, "refit payload, pool")
         target = target_of(fields["settings"])
         configurations.append(
             PoolConfiguration(
@@ -85,33 +90,32 @@ def from_payload(payload: Mapping[str, Any]) -> tuple[Pool, ProtocolRules, list[
     )
 
 
-def _rules(fields: Mapping[str, Any]) -> ProtocolRules:
-    fitting = fields["fitting"]
-    lists = {"evaluation_seeds", "target_configuration_ids"}
-    return _build(
-        ProtocolRules,
-        {key: tuple(value) if key in lists else value for key, value in fields.items()}
-        | {
-            "fitting": _build(
-                FittingRules,
-                {key: value if key == "methods" else tuple(value) for key, value in fitting.items()},
-                "refit payload, rules",
-            ),
-        },
-        "refit payload, rules",
-    )
+def _rules(fields: object) -> ProtocolRules:
+    offender = "refit payload, rules"
+    panel = dict(_check_keys(fields, ProtocolRules.__dataclass_fields__, offender))
+    fitting = dict(_check_keys(panel["fitting"], FittingRules.__dataclass_fields__, offender))
+    for key in ("evaluation_seeds", "target_configuration_ids"):
+        panel[key] = _tuple(panel[key], key)
+    for key in ("features", "source_studies", "source_configuration_ids"):
+        fitting[key] = _tuple(fitting[key], key)
+    return ProtocolRules(**(panel | {"fitting": FittingRules(**fitting)}))
 
 
-def _build(kind: type[Any], fields: Mapping[str, Any], offender: str) -> Any:
-    _check_keys(fields, kind.__dataclass_fields__, offender)
-    return kind(**fields)
+def _tuple(value: object, field: str) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise EstimationError("refit payload, rules", field, value, "a list")
+    return tuple(value)
 
 
-def _check_keys(fields: object, known: object, offender: str) -> None:
+def _build(kind: type[Any], fields: object, offender: str) -> Any:
+    return kind(**_check_keys(fields, kind.__dataclass_fields__, offender))
+
+
+def _check_keys(fields: object, known: Collection[str], offender: str) -> Mapping[str, Any]:
     if not isinstance(fields, Mapping):
         raise EstimationError(offender, "value", fields, "an object")
-    wanted = set(known)  # type: ignore[call-overload]
-    for key in sorted(wanted - set(fields)):
+    for key in sorted(set(known) - set(fields)):
         raise EstimationError(offender, key, None, "the key in the payload")
-    for key in sorted(set(fields) - wanted):
-        raise EstimationError(offender, key, fields[key], "no other key than " + ", ".join(sorted(wanted)))
+    for key in sorted(set(fields) - set(known)):
+        raise EstimationError(offender, key, fields[key], "no other key than " + ", ".join(sorted(known)))
+    return fields

@@ -103,7 +103,13 @@ def slot_of(row: Mapping[str, str]) -> SlotOutcome:
 
 
 def published_facts() -> Facts:
-    """The archive beside the repository."""
+    """The archive beside the repository.
+
+    Raises:
+        FileNotFoundError: it isn't there.
+    """
+    if not ARCHIVE.is_dir():
+        raise FileNotFoundError(ARCHIVE)
     return facts_of_archive(ARCHIVE)
 
 

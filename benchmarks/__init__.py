@@ -1,0 +1,1 @@
+"""Measurements of the project's own speed, run by hand."""
