@@ -7,6 +7,7 @@ Production: set ``DATABASE_URL`` and ``BROKER_URL`` (PostgreSQL and Redis); noth
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
@@ -49,36 +50,58 @@ def _secret_key() -> str:
 
 SECRET_KEY = _secret_key()
 
-ALLOWED_HOSTS = _read(
-    env.list, "ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"] if EMBEDDED else []
-)
+LOOPBACK = ["127.0.0.1", "localhost", "[::1]"]
+ALLOWED_HOSTS = _read(env.list, "ALLOWED_HOSTS", default=LOOPBACK if EMBEDDED else [])
 if not EMBEDDED and not ALLOWED_HOSTS:
     raise ImproperlyConfigured(
         "ALLOWED_HOSTS is not set. Production needs the site's host names, comma separated."
     )
 CSRF_TRUSTED_ORIGINS = _read(env.list, "CSRF_TRUSTED_ORIGINS", default=[])
 # Reading without a login is for the demo on one's own machine; elsewhere somebody must ask for it.
-PUBLIC_READ = _read(env.bool, "PUBLIC_READ", default=EMBEDDED)
+PUBLIC_READ = _read(env.bool, "PUBLIC_READ", default=EMBEDDED and set(ALLOWED_HOSTS) <= set(LOOPBACK))
 
-DATABASE_URL = _read(env.str, "DATABASE_URL", default=f"sqlite:///{DATA_DIR}/site.sqlite3")
-_scheme = urlsplit(DATABASE_URL).scheme
-if _scheme not in {"sqlite", "postgres", "postgresql"}:
-    raise ImproperlyConfigured(
-        f"DATABASE_URL starts with {_scheme or 'nothing'!r}; expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
-    )
-DATABASES = {"default": _read(env.dj_db_url, "DATABASE_URL", default=DATABASE_URL)}
-if _scheme == "sqlite":
-    DATABASES["default"]["OPTIONS"] = {
-        # IMMEDIATE takes the write lock when a transaction starts, so that two writers queue instead of
-        # failing half-way with "database is locked".
-        "transaction_mode": "IMMEDIATE",
-        "timeout": 30,
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
-    }
-else:
-    DATABASES["default"]["OPTIONS"] = {
-        "pool": {"min_size": 1, "max_size": _read(env.int, "DATABASE_POOL_SIZE", default=8), "timeout": 10},
-    }
+if not EMBEDDED:
+    for _name, _needed in (
+        ("DATABASE_URL", "postgresql://USER:PASSWORD@HOST/NAME"),
+        ("BROKER_URL", "redis://HOST:PORT/DB"),
+    ):
+        if not _read(env.str, _name, default=""):
+            raise ImproperlyConfigured(f"{_name} is not set. Production needs it: {_needed}")
+
+
+def _database() -> dict[str, Any]:
+    """``DATABASE_URL`` as Django's settings; the embedded default is a file under ``DATA_DIR``."""
+    url = _read(env.str, "DATABASE_URL", default="")
+    if not url:
+        database: dict[str, Any] = {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": str(DATA_DIR / "site.sqlite3"),
+        }
+    elif (scheme := urlsplit(url).scheme) in {"sqlite", "postgres", "postgresql"}:
+        database = _read(env.dj_db_url, "DATABASE_URL")
+    else:
+        raise ImproperlyConfigured(
+            f"DATABASE_URL starts with {scheme or 'nothing'!r}; "
+            "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
+        )
+    if database["ENGINE"] == "django.db.backends.sqlite3":
+        ours: dict[str, Any] = {
+            # IMMEDIATE takes the write lock when a transaction starts, so that two writers queue instead of
+            # failing half-way with "database is locked".
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 30,
+            # FULL: what was answered as recorded survives a power cut, too. Recursive triggers: a REPLACE
+            # fires the DELETE triggers of recorded tables.
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA recursive_triggers=ON;",
+        }
+    else:
+        size = _read(env.int, "DATABASE_POOL_SIZE", default=8, validate=validate.Range(min=1, max=200))
+        ours = {"pool": {"min_size": 1, "max_size": size, "timeout": 10}}
+    database["OPTIONS"] = database.get("OPTIONS", {}) | ours
+    return database
+
+
+DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 BROKER_URL = _read(env.str, "BROKER_URL", default="filesystem://")
