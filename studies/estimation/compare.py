@@ -105,15 +105,21 @@ def _compare_leaf(
         return
     assert isinstance(expected, int | float)
     assert isinstance(found, int | float)
-    deviation = abs(found - expected)
+    exact = isinstance(expected, int) and isinstance(found, int)
+    try:
+        deviation = float(abs(found - expected))
+    except OverflowError:
+        deviation = math.inf
     if math.isnan(deviation):
         result.mismatches.append(Mismatch(path, expected, found, "not a number"))
         return
     if deviation > result.largest_deviation:
         result.largest_deviation, result.largest_deviation_path = deviation, path
-    exact = isinstance(expected, int) and isinstance(found, int)
-    allowed = 0.0 if exact else atol + rtol * abs(expected)
-    if deviation > allowed:
+    if exact:
+        agrees = expected == found
+    else:
+        agrees = math.isfinite(deviation) and deviation <= atol + rtol * abs(expected)
+    if not agrees:
         result.mismatches.append(Mismatch(path, expected, found, f"deviates by {deviation:.3g}"))
 
 

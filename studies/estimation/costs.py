@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from studies.estimation.errors import EstimationError
+from studies.estimation.fields import is_finite_number
 from studies.estimation.methods.base import Prediction
 from studies.estimation.pool import Pool
 
@@ -82,7 +83,7 @@ def time_total(seconds: Iterable[float | None], scope: str) -> dict[str, object]
     records = list(seconds)
     known = [value for value in records if value is not None]
     for value in known:
-        if not math.isfinite(value) or value < 0:
+        if not is_finite_number(value) or value < 0:
             raise EstimationError("costs", scope, value, "a finite time of at least 0 GPU-seconds")
     total = math.fsum(known)
     return {

@@ -5,11 +5,22 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from typing import TypeGuard
 
 from studies.estimation.errors import EstimationError
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _BOOLEANS = {"True": True, "False": False}
+
+
+def is_finite_number(value: object) -> TypeGuard[int | float]:
+    """Whether `value` is a number that a float can hold; a boolean is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def text_in(row: Mapping[str, object], field: str, offender: str) -> str:
@@ -60,7 +71,7 @@ def require_whole(value: object, offender: str, field: str, at_least: int | None
 
 def require_number(value: object, offender: str, field: str) -> float:
     """`value` as a typed finite number; a boolean is not one."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_finite_number(value):
         raise EstimationError(offender, field, value, "a finite number")
     return float(value)
 

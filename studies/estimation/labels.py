@@ -6,13 +6,13 @@ memory failure or a peak above the margin, is kept beside the missing label.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
 from studies.estimation.errors import EstimationError
+from studies.estimation.fields import is_finite_number
 
 SLOTS_PER_CONFIGURATION = 3
 """Planned processes of one configuration, one for each evaluation seed."""
@@ -93,9 +93,7 @@ class SlotOutcome:
 
 def is_peak(value: object) -> bool:
     """Whether `value` can be a peak in MiB: a finite number above zero."""
-    return (
-        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
-    )
+    return is_finite_number(value) and value > 0
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studies.estimation.errors import EstimationError
+from studies.estimation.fields import is_finite_number
 
 FIT_THREADS = 1
 """Threads that a fit may use in each numerical library."""
@@ -81,7 +82,7 @@ def read_vector(value: object, length: int, offender: str, field: str) -> NDArra
     if (
         not isinstance(value, Sequence)
         or len(value) != length
-        or any(isinstance(item, bool) or not isinstance(item, int | float) for item in value)
+        or not all(is_finite_number(item) for item in value)
     ):
         raise EstimationError(offender, field, value, f"{length} finite numbers")
-    return require_finite(np.array(value, dtype=np.float64), offender, field)
+    return np.array(value, dtype=np.float64)

@@ -52,6 +52,9 @@ def test_numbers_outside_the_tolerance_are_named(value, sign, times):
         (math.nan, math.nan),
         (1.0, math.inf),
         (10**17, 10**17 + 1),
+        (10**400, 1.5),
+        (math.inf, math.inf),
+        (math.inf, 1.0),
     ],
 )
 def test_things_that_never_agree(expected, found):

@@ -146,7 +146,7 @@ def test_a_stored_fit_predicts_the_same_without_fitting():
     [
         ("component_coefficients_gib", [1.0], "expected 4 finite numbers"),
         ("component_coefficients_gib", None, "component_coefficients_gib is None, expected 4 finite numbers"),
-        ("component_coefficients_gib", [1.0, math.nan, 1.0, 1.0], "expected finite numbers"),
+        ("component_coefficients_gib", [1.0, math.nan, 1.0, 1.0], "expected 4 finite numbers"),
         ("component_coefficients_gib", [1.0, -1.0, 1.0, 1.0], "expected no negative weight"),
         ("component_divisors", [1.0, 1.0, True], "expected 3 finite numbers"),
         ("component_divisors", [1.0, 1.0, 0.5], r"expected at least 1.0 each"),

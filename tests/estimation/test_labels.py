@@ -150,7 +150,7 @@ def test_unresolved_is_refused_with_its_reason():
         parse_label("unresolved", "cfg-x")
 
 
-@pytest.mark.parametrize("peak", [None, math.nan, math.inf, 0.0, -1.0, True, "30000"])
+@pytest.mark.parametrize("peak", [None, math.nan, math.inf, 10**400, 0.0, -1.0, True, "30000"])
 def test_a_completed_slot_needs_its_peak(peak):
     with pytest.raises(EstimationError, match=r"slot with seed 5: peak_mib is .*, expected a finite peak"):
         SlotOutcome(5, "completed", peak)

@@ -295,3 +295,16 @@ def test_sources_are_kept_in_order_of_their_ids():
     backwards = list(reversed(small_pool().configuration_ids))
     parsed = parse_rules(protocol_document(source_configuration_ids=backwards))
     assert list(parsed.require_fitting().source_configuration_ids) == sorted(backwards)
+
+
+def test_the_published_amendment_means_the_same_in_our_own_words(archive):
+    base = archive["estimation/protocol.json"]
+    document = archive["estimation/amendment-01.json"] | {
+        "updates": in_own_words(archive["estimation/amendment-01.json"]["updates"])
+    }
+    effective = effective_protocol(
+        in_own_words(base),
+        [Amendment.from_document("amendment-01.json", document)],
+        base_sha256=archive.sha256["estimation/protocol.json"],
+    )
+    assert parse_rules(effective) == archive.rules
