@@ -76,14 +76,9 @@ class Documents:
     seal: Document
     history: Document | None
 
-    @property
-    def has_outcomes(self) -> bool:
-        """Whether anything was recorded after the seal."""
-        return self.history is not None
 
-
-def read_documents(root: Root, layout: Layout) -> Documents:
-    """Protocol, amendments in their order, seal, and history if there is one."""
+def read_documents(root: Root, layout: Layout, *, with_history: bool = True) -> Documents:
+    """Protocol, amendments in their order, seal, and history if there is one and it is asked for."""
     history = layout.path("execution_history.json")
     names = sorted(path.name for path in root.path(layout.folder).glob("amendment-*.json"))
     for number, name in enumerate(names, start=1):
@@ -95,7 +90,7 @@ def read_documents(root: Root, layout: Layout) -> Documents:
         protocol=_document(root, layout.path("protocol.json")),
         amendments=[_document(root, layout.path(name)) for name in names],
         seal=_document(root, layout.path(layout.seal_name)),
-        history=_document(root, history) if root.has(history) else None,
+        history=_document(root, history) if with_history and root.has(history) else None,
     )
 
 

@@ -65,8 +65,11 @@ def owner_of(stream: Stream) -> Pool | Study | None:
 
 
 def differences(stream: Stream, owner: Pool | Study) -> Iterator[str]:
-    """What ``stream`` states otherwise than the ledger does. Rows recorded since are no difference."""
-    known = _by_identity(dump_stream(owner).records)
+    """What ``stream`` states otherwise than the ledger does. Rows recorded since are no difference.
+
+    Only kinds of records that ``stream`` has are read from the ledger.
+    """
+    known = _by_identity(dump_stream(owner, {record.kind for record in stream.records}).records)
     for identity, record in _by_identity(stream.records).items():
         kind, key = identity[0], " ".join(str(part) for part in identity[1:-1])
         name = f"{kind} {key}".strip()

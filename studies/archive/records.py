@@ -131,11 +131,12 @@ def stored_fields(model: type[LedgerRecord]) -> list[models.Field]:
     return [item for item in model._meta.concrete_fields if item.name not in skipped]
 
 
-def entries_of(stream: str) -> list[LedgerRecord]:
-    """All rows of a ledger stream in its order, in one query per kind."""
-    links = list(
-        LedgerEntry.objects.filter(stream__name=stream).order_by("sequence").values_list("record_type", "record_id")
-    )
+def entries_of(stream: str, kinds: Iterable[str] | None = None) -> list[LedgerRecord]:
+    """All rows of a ledger stream, or those of some kinds, in its order, in one query per kind."""
+    entries = LedgerEntry.objects.filter(stream__name=stream).order_by("sequence")
+    if kinds is not None:
+        entries = entries.filter(record_type__in=[KINDS[kind]._meta.label_lower for kind in kinds])
+    links = list(entries.values_list("record_type", "record_id"))
     rows: dict[tuple[str, int], LedgerRecord] = {}
     for label in {label for label, _ in links}:
         model = apps.get_model(label)
@@ -152,9 +153,9 @@ def names_of(rows: Iterable[LedgerRecord]) -> Names:
     return names
 
 
-def dump_stream(owner: Pool | Study) -> Stream:
-    """Everything recorded about a pool or a study, as records."""
-    rows = entries_of(owner.stream)
+def dump_stream(owner: Pool | Study, kinds: Iterable[str] | None = None) -> Stream:
+    """What is recorded about a pool or a study, as records; ``kinds`` leaves the others unread."""
+    rows = entries_of(owner.stream, kinds)
     scopes = {"": names_of(rows)}
     if isinstance(owner, Study):
         if owner.pool is not None:
@@ -199,7 +200,9 @@ def build_row(record: Record, owner: LedgerRecord | None, scopes: dict[str, Name
         setattr(row, "pool" if isinstance(owner, Pool) else "study", owner)
     for name, item in fields.items():
         if name not in record.fields:
-            raise ArchiveError(f"{place} {name}: missing")
+            if not (item.has_default() or item.null or item.blank):
+                raise ArchiveError(f"{place} {name}: missing")
+            continue  # an older bundle does not have every optional field
         value = record.fields[name]
         if isinstance(item, models.ForeignKey):
             setattr(row, name, _find(item, value, scopes, f"{place} {name}", row))

@@ -135,9 +135,12 @@ def _non_launch(row: Row) -> Record:
     diagnosis, reason = "not_started", "never launched"
     if text_sha256(row.text_or_blank("reason")) == _SCHEDULER_IDENTITY:
         diagnosis, reason = "scheduler_identity", "never launched: the scheduler answered with another allocation"
+    facts = _facts(row) | {
+        name: row.number_or_none(name) for name in ("task_gpu_seconds", "invocation_reservation_gpu_seconds")
+    }
     return Record(
         "non_launch",
-        {"slot": row.text("experiment_id"), "diagnosis": diagnosis, "reason": reason, "facts": _facts(row)},
+        {"slot": row.text("experiment_id"), "diagnosis": diagnosis, "reason": reason, "facts": facts},
     )
 
 
@@ -145,7 +148,7 @@ def _facts(row: Row) -> dict[str, Any]:
     """What no field of its own holds, by the source's names."""
     names = ("allocation_gpu_count", "artifact_path", "dispatched", "durable_terminal_record_present",
              "known_margin_exceedance", "known_memory_failure", "online_status", "worker_initialization",
-             "failure_kind", "task_gpu_seconds", "invocation_reservation_gpu_seconds")  # fmt: skip
+             "failure_kind")  # fmt: skip
     facts: dict[str, Any] = {name: row.cells[name] for name in names if row.cells[name]}
     facts["validation_errors"] = facts_form(_errors(row))
     if row.text_or_blank("reason"):

@@ -1,0 +1,89 @@
+"""What a list of studies says of each: a line and a count of cells. Kept until the study's stream grows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from django.core.cache import cache
+from django.db.models import OuterRef, Subquery, Value
+from django.db.models.functions import Concat
+
+from rlvram_site.ledger.models import LedgerEntry
+from studies.models import Seal, Study
+from studies.services import protocols
+from studies.services.errors import ServiceError
+from studies.services.panel import load_panel
+
+_KEEP = 7 * 24 * 3600  # s; a summary never goes stale, so this only bounds memory
+
+
+@dataclass(frozen=True)
+class PanelSummary:
+    """A panel in short.
+
+    ``cells`` counts the planned configurations by state for each method, ``words`` the amendments by their
+    derived word. ``problem`` says, for a person, why there is no panel yet; the rest is empty then.
+    """
+
+    planned: int = 0
+    resolved: int = 0
+    seal: Seal | None = None
+    words: tuple[tuple[str, int], ...] = ()
+    cells: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Card:
+    """A study and its panel in short."""
+
+    study: Study
+    summary: PanelSummary
+
+
+def study_cards() -> list[Card]:
+    """Every study, parents before their follow-ups, with its summary.
+
+    A stream is append-only, so its last digest names its state: a summary kept under that digest is right
+    for as long as it is found. Two queries, and more only for studies that grew since.
+    """
+    last = LedgerEntry.objects.filter(stream__name=OuterRef("stream_name")).order_by("-sequence")
+    studies = list(
+        Study.objects.select_related("parent", "pool")
+        .annotate(stream_name=Concat(Value("study/"), "slug"))
+        .annotate(head=Subquery(last.values("sha256")[:1]))
+        .order_by("pk")
+    )
+    kept = cache.get_many([_key(study) for study in studies])
+    cards = []
+    for study in studies:
+        found = kept.get(_key(study))
+        if found is None:
+            found = summary(study)
+            cache.set(_key(study), found, _KEEP)
+        cards.append(Card(study, found))
+    return cards
+
+
+def _key(study: Study) -> str:
+    return f"panel-summary:{study.head}"  # type: ignore[attr-defined]
+
+
+def summary(study: Study) -> PanelSummary:
+    """The summary of one study as recorded now."""
+    try:
+        panel = load_panel(study)
+    except ServiceError as error:
+        return PanelSummary(problem=str(error))
+    words = Counter(change.word.value for change in protocols.changes(study))
+    return PanelSummary(
+        planned=len(panel.rows),
+        resolved=len(panel.resolved),
+        seal=panel.seal,
+        words=tuple(words.items()),
+        cells=tuple(
+            (method, tuple(Counter(row.cells[method] for row in panel.rows if method in row.cells).items()))
+            for method in panel.methods
+        ),
+    )

@@ -1,0 +1,111 @@
+"""Everything that happened in a study on one line of time."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rlvram_site.ledger.models import LedgerEntry, LedgerRecord
+from studies.models import Allocation, Amendment, Attempt, Event, Exclusion, NonLaunch, Protocol, Seal, Study
+from studies.services import protocols
+from studies.services.moments import KnownTimes
+from studies.services.order import ESTABLISHES_OUTCOME
+
+PROTOCOL, SEALS, LAUNCHES, OUTCOMES, EXCLUSIONS, EVENTS = LANES = (
+    "protocol and amendments", "seals", "launches", "outcomes", "exclusions", "events",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class HistoryItem:
+    """One thing on the line.
+
+    Attributes:
+        lane: one of ``LANES``.
+        title, detail: our words for a page.
+        at: when it became known, UTC.
+        started_at: when what lasted began; None for a point in time.
+        stated: whether its source states the time. If not, ``at`` is when it was recorded here.
+        number: its sequence number in the ledger.
+        actor: who recorded it.
+        row: what is recorded.
+    """
+
+    lane: str
+    title: str
+    detail: str
+    at: dt.datetime
+    started_at: dt.datetime | None
+    stated: bool
+    number: int
+    actor: str
+    row: LedgerRecord
+
+
+def timeline(study: Study) -> list[HistoryItem]:
+    """All items by time, and by ledger order within one moment. The number of queries does not grow."""
+    known = KnownTimes(study)
+    links = {
+        (link.record_type, link.record_id): link for link in LedgerEntry.objects.filter(stream__name=study.stream)
+    }
+    items = []
+    for row, lane, title, detail in _rows(study):
+        link = links[row._meta.label_lower, row.pk]
+        stated = known.stated(row)
+        items.append(
+            HistoryItem(
+                lane=lane,
+                title=title,
+                detail=detail,
+                at=stated or row.recorded_at,
+                started_at=getattr(row, "started_at", None),
+                stated=stated is not None,
+                number=link.sequence,
+                actor=link.actor,
+                row=row,
+            )
+        )
+    return sorted(items, key=lambda item: (item.at, item.number))
+
+
+def moments(study: Study) -> list[dt.datetime]:
+    """The moments at which something became known, ascending: the places where an "as of" cursor can stand."""
+    return sorted({item.at for item in timeline(study)})
+
+
+def _rows(study: Study) -> Iterator[tuple[LedgerRecord, str, str, str]]:
+    for protocol in Protocol.objects.filter(study=study):
+        yield protocol, PROTOCOL, f"Protocol {protocol.version} frozen", f"sha256 {protocol.sha256}"
+    words: dict[int, tuple[str, str]] = {
+        change.amendment.pk: (change.word, ", ".join(key.key for key in change.keys))
+        for change in protocols.changes(study)
+    }
+    for amendment in Amendment.objects.filter(study=study):
+        word, keys = words[amendment.pk]
+        yield amendment, PROTOCOL, f"Amendment {amendment.number}: {word}", f"changed {keys}"
+    for seal in Seal.objects.filter(study=study):
+        yield seal, SEALS, "Predictions sealed", f"sha256 {seal.sha256}"
+    for allocation in Allocation.objects.filter(study=study):
+        yield (
+            allocation, LAUNCHES, f"Pair {allocation.pair_id}",
+            f"job {allocation.job_id}, {allocation.gpu_count} devices, scheduler state {allocation.scheduler_state}",
+        )  # fmt: skip
+    for launch in NonLaunch.objects.filter(study=study).select_related("slot"):
+        yield launch, LAUNCHES, f"{launch.slot.experiment_id} not launched", launch.reason
+    for attempt in Attempt.objects.filter(study=study).select_related("slot"):
+        yield attempt, OUTCOMES, f"{attempt.invocation_id}: {attempt.get_outcome_display()}", _detail(attempt)
+    for exclusion in Exclusion.objects.filter(study=study).select_related("attempt"):
+        verb = "counts again" if exclusion.lifted else "excluded"
+        yield (
+            exclusion, EXCLUSIONS, f"{exclusion.attempt.invocation_id} {verb}",
+            f"{exclusion.reason} ({exclusion.author})",
+        )  # fmt: skip
+    for event in Event.objects.filter(study=study):
+        yield event, EVENTS, event.title, event.detail
+
+
+def _detail(attempt: Attempt) -> str:
+    if attempt.outcome in ESTABLISHES_OUTCOME:
+        return attempt.diagnosis.replace("_", " ")
+    return attempt.reason
