@@ -23,7 +23,7 @@ LONGEST_SHOWN = 2000
 
 _ANSI_BYTES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 # Some viewers drop the escape character and keep the rest of a colour code.
-_BARE_COLOUR = re.compile(r"\[(?:\d{1,3}(?:;\d{1,3})*)?m")
+_BARE_COLOUR = re.compile(r"\[\d{1,3}(?:;\d{1,3})*m")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 _PREFIX = re.compile(
@@ -32,7 +32,8 @@ _PREFIX = re.compile(
       | \[(?P<rank>rank\s?\d+|default\d+)\]:?
       | (?P<task>\d{1,4}):(?=\s)
       | \[?\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?(?:\s*[|:-])?
-    )(?=\s|$)\s?""",
+      | \[[EWIF]\d{3,4}\s\d\d:\d\d:\d\d\.\d+\s[^\]]{0,120}\]
+    )(?=[\s\[]|$)\s?""",
     re.VERBOSE,
 )
 _LEVEL = re.compile(

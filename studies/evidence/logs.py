@@ -29,30 +29,43 @@ TAIL_LINES = 40
 CONTEXT_LINES = 2
 """Lines kept before and after a line of evidence."""
 
+_BLOCK_BYTES = 128 * 1024
 _LONGEST_KEPT = 4096
 _MOST_SOURCES = 256
 _MOST_ERRORS = 200
 _MOST_STEPS = 10_000
-
-# A line without any of these can't matter. Cheap enough to be asked of every line of a log of gigabytes.
-_NEEDLES = (
-    b"error", b"memory", b"exception", b"traceback", b"kill", b"fail", b"alloc", b"step", b"file \"", b"oom",
-    b"cuda", b"died", b"limit", b"engine", b"gpu", b"batch", b"abort", b"cancelled at", b"429", b"xid (",
-    b"driver", b"no space left", b"too many open", b"address already", b"in use", b"divisible by",
-    b"argument", b"not in struct", b"override", b"model identifier", b"dataloader", b"for the cache blocks", b"stored in",
-    b"to serve at least", b"sigterm", b"signal", b"closed by", b"reset by", b"fault", b"resource",
-    b"shared object", b"undefined symbol", b"max_model_len", b"preempted by", b"interrupt", b"timed out",
-    b"out of", b"exceeded", b"unavailable", b"ordinal", b"srun", b"terminate", b"process down", b"exitcode",
-    b"exited", b"pin_memory", b"retry", b"skipp", b"halving", b"falling back", b"ignoring this",
-    b"decreas", b"reduc", b"eaddrinuse", b"bus error", b"/dev/shm", b"</torch_",
-    b"max_num_batched", b"connection error code", b"swap space", b"invalid literal", b"oom_reaper",
-)  # fmt: skip
 
 # One of these stands in every line that reports an exhaustion as dealt with.
 _HANDLING = (
     b"retry", b"skipp", b"reduc", b"decreas", b"caught", b"recover", b"halving", b"falling back", b"ignoring",
     b"batch size", b"handled", b"continuing",
 )  # fmt: skip
+
+_STRUCTURE = (
+    b"traceback (most recent", b"file \"", b"pin_memory", b"exception", b"atexit", b"training steps",
+    b"step:",
+)  # fmt: skip
+
+
+def _shortest(texts: Iterable[bytes]) -> tuple[bytes, ...]:
+    """The texts without those that contain another one."""
+    kept: list[bytes] = []
+    for text in sorted(set(texts), key=lambda text: (len(text), text)):
+        if not any(other in text for other in kept):
+            kept.append(text)
+    return tuple(kept)
+
+
+# A line without any of these can't matter: every key of every rule contains one. The short words at the
+# front take the place of many keys, so that a log of gigabytes is asked few questions a line.
+_COMMON = (
+    b"error", b"memory", b"out of", b"out_of", b"kill", b"alloc", b"illegal", b"invalid", b"fail", b"exce",
+    b"sig", b"abort", b"cuda", b"nccl", b"exit", b"oom", b"gpu", b"timed out", b"too ", b"enginecore ",
+    b"no ", b"engine ", b"ed by", b"reset", b"arguments", b"avail", b"terminate", b"shared", b"driver",
+    b"assert",
+)  # fmt: skip
+_KEYED = tuple((key, rule) for rule in RULES for key in rule.keys)
+_NEEDLES = _shortest([*_COMMON, *_STRUCTURE, *_HANDLING, *(key.encode() for key, _ in _KEYED)])
 
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _PLANNED_STEPS = re.compile(r"^Total training steps: (\d{1,9})\s*$")
@@ -171,13 +184,12 @@ class LogScanner:
     def feed(self, data: bytes) -> None:
         """Take the next bytes."""
         self._bytes += len(data)
-        for piece in self._splitter.feed(data):
-            self._take(piece)
+        for start in range(0, len(data), _BLOCK_BYTES):
+            self._take(list(self._splitter.feed(data[start : start + _BLOCK_BYTES])))
 
     def finish(self) -> LogFindings:
         """The findings. Nothing may be fed afterwards."""
-        for piece in self._splitter.finish():
-            self._take(piece)
+        self._take(list(self._splitter.finish()))
         self._place_engine_failures()
         return LogFindings(
             file=self._file,
@@ -186,22 +198,26 @@ class LogScanner:
             steps=dict(self._steps),
             announced_steps=self._announced,
             candidates=self._candidates(),
-            tail=tuple((piece.number, shown(text_of(piece.data))) for piece in self._tail),
+            tail=tuple((piece.number, shown(text_of(piece.data[:_LONGEST_KEPT]))) for piece in self._tail),
         )
 
-    def _take(self, piece: Piece) -> None:
-        if self._waiting:
-            self._continue_contexts(piece)
-        lowered = piece.data.lower()
-        for needle in _NEEDLES:
-            if needle in lowered:
-                self._read(piece, lowered)
-                break
-        else:
-            if self._any_line_may_be_a_step:
-                self._read(piece, lowered)
-        kept = piece if len(piece.data) <= _LONGEST_KEPT else Piece(piece.number, piece.data[:_LONGEST_KEPT])
-        self._tail.append(kept)
+    def _take(self, pieces: list[Piece]) -> None:
+        """Read the pieces that can matter. What no piece of the block contains, none of them is asked for."""
+        block = b"\n".join([piece.data for piece in pieces]).lower()
+        needles = [needle for needle in _NEEDLES if needle in block]
+        for piece in pieces:
+            if self._waiting:
+                self._continue_contexts(piece)
+            if needles or self._any_line_may_be_a_step:
+                lowered = piece.data.lower()
+                for needle in needles:
+                    if needle in lowered:
+                        self._read(piece, lowered)
+                        break
+                else:
+                    if self._any_line_may_be_a_step:
+                        self._read(piece, lowered)
+            self._tail.append(piece)
 
     def _read(self, piece: Piece, lowered: bytes) -> None:
         text = text_of(piece.data)
@@ -270,8 +286,8 @@ class LogScanner:
     def _match(self, piece: Piece, message: Message, source: _Source, handled: bool) -> _Hit | None:
         body = message.body
         lowered = body.lower()
-        for rule in RULES:
-            if rule.key and rule.key not in lowered:
+        for key, rule in _KEYED:
+            if key not in lowered:
                 continue
             match = rule.pattern.search(body)
             if match is None:

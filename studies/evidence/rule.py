@@ -32,7 +32,7 @@ class Rule:
         name: identifies the row.
         role: how much a match weighs.
         diagnosis: what it stands for; None for advice.
-        key: lower-case text that every matching line contains.
+        keys: lower-case texts; every matching line contains one of them.
         pattern: looked for in the body of a line.
         by_place: the traceback above the line says where it happened, and may change the diagnosis.
         host_if_pinned: the same text is printed when page-locked host memory runs out.
@@ -41,7 +41,7 @@ class Rule:
     name: str
     role: Role
     diagnosis: D | None
-    key: str
+    keys: tuple[str, ...]
     pattern: re.Pattern[str]
     by_place: bool = False
     host_if_pinned: bool = False
@@ -51,11 +51,11 @@ def row(
     role: Role,
     diagnosis: D | None,
     name: str,
-    key: str,
+    keys: str,
     pattern: str,
     *,
     by_place: bool = False,
     host_if_pinned: bool = False,
 ) -> Rule:
-    """A row, in the order in which it is read: weight, meaning, name, key, pattern."""
-    return Rule(name, role, diagnosis, key, re.compile(pattern), by_place, host_if_pinned)
+    """A row, in the order in which it is read: weight, meaning, name, keys (parted by `|`), pattern."""
+    return Rule(name, role, diagnosis, tuple(keys.split("|")), re.compile(pattern), by_place, host_if_pinned)

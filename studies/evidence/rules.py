@@ -2,8 +2,8 @@
 
 A rule holds a pattern, the diagnosis it stands for, and its role. Order matters only within one line: the
 first rule that matches a line speaks for it, so special forms stand above general ones. Patterns are looked
-for in a line without colour codes and without the prefixes of Ray, torchrun, srun and loggers. `key` is a
-lower-case text that every match contains; it is tested first because it is much cheaper than the pattern.
+for in a line without colour codes and without the prefixes of Ray, torchrun, srun and loggers. One of the
+`keys` stands in every match, in lower case; they are tested first because that is much cheaper.
 
 No pattern is satisfied by a word such as "memory" alone: each names the program's own sentence, error class
 or status code.

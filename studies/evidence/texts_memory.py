@@ -85,7 +85,7 @@ CUDA_LIBRARIES = [
     ),
     # cuBLAS, cuDNN, cuSOLVER, cuSPARSE, cuRAND status codes as PyTorch prints them.
     _row(
-        _CAUSE, D.CUDA_LIBRARY_ALLOCATION, "cuda_library_status", "alloc",
+        _CAUSE, D.CUDA_LIBRARY_ALLOCATION, "cuda_library_status", "alloc_failed|allocation_failed",
         r"\bCU(?:BLAS|DNN|SOLVER|SPARSE|RAND)_STATUS_ALLOC(?:ATION)?_FAILED\b|\bCUFFT_ALLOC_FAILED\b",
     ),
     # cuSPARSE, for a workspace that does not fit.
@@ -113,7 +113,7 @@ CUDA_LIBRARIES = [
 HOST_ALLOCATIONS = [
     # CUDA runtime and driver: page-locked host memory.
     _row(
-        _CAUSE, D.HOST_MEMORY, "cuda_host_alloc", "host",
+        _CAUSE, D.HOST_MEMORY, "cuda_host_alloc", "hostalloc|mallochost|hostregister",
         r"\b(?:cudaHostAlloc|cudaMallocHost|cudaHostRegister|cuMemHostAlloc)\b.*(?:fail|out of memory)",
     ),
     # PyTorch 1.x and 2.x, allocation on the processor.
@@ -132,7 +132,7 @@ HOST_ALLOCATIONS = [
     ),
     # C++ runtime.
     _row(
-        _CAUSE, D.HOST_MEMORY, "bad_alloc", "std::bad_alloc",
+        _CAUSE, D.HOST_MEMORY, "bad_alloc", "bad_alloc",
         r"(?:what\(\):|instance of|Error:).*std::bad_alloc",
     ),
     # Linux errno 12, as Python, Java and the shell print it.
@@ -175,7 +175,9 @@ DEVICE_MEMORY = [
     ),
     # CUDA runtime and driver status names, with the sentences around them that report a failure.
     _row(
-        _CAUSE, D.CUDA_OOM, "cuda_status_oom", "cuda", by_place=True, host_if_pinned=True,
+        _CAUSE, D.CUDA_OOM, "cuda_status_oom",
+        "cudaerrormemoryallocation|cuda_error_out_of_memory|cudamalloc",
+        by_place=True, host_if_pinned=True,
         pattern=r"\bcudaErrorMemoryAllocation\b|\bCUDA_ERROR_OUT_OF_MEMORY\b"
         r"|\bcudaMalloc(?:Async)? failed: out of memory",
     ),
@@ -224,11 +226,13 @@ HOST_KILLS = [
     ),
     # Slurm 18-24, step daemon: "oom-kill event(s)" until 21.08, "oom_kill event" since.
     _row(
-        _CAUSE, D.HOST_MEMORY, "slurm_oom_kill", "detected", r"\bDetected [1-9]\d* oom[-_]kill event"
+        _CAUSE, D.HOST_MEMORY, "slurm_oom_kill",
+        "oom-kill event|oom_kill event",
+        r"\bDetected [1-9]\d* oom[-_]kill event"
     ),
     # Slurm, srun and seff.
     _row(
-        _CAUSE, D.HOST_MEMORY, "slurm_task_oom", "out",
+        _CAUSE, D.HOST_MEMORY, "slurm_task_oom", "out of memory|out_of_memory",
         r"srun: error: \S+: tasks? [\d,-]+: Out Of Memory|\bState: OUT_OF_MEMORY\b",
     ),
     # Slurm with JobAcctGather limits.
@@ -248,7 +252,7 @@ HOST_KILLS = [
     _row(_CAUSE, D.HOST_MEMORY, "kernel_reaper", "oom_reaper", r"\boom_reaper: reaped process \d+"),
     # systemd, Kubernetes and container runtimes.
     _row(
-        _CAUSE, D.HOST_MEMORY, "oom_killed", "oom",
+        _CAUSE, D.HOST_MEMORY, "oom_killed", "oom killer|oomkilled",
         r"killed by the OOM killer\b(?! due to)|[Rr]eason\W{1,5}OOMKilled\b|\"OOMKilled\": ?true",
     ),
 ]  # fmt: skip

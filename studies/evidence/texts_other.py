@@ -11,7 +11,9 @@ _CAUSE, _KILL, _ERROR, _CONSEQUENCE = Role.CAUSE, Role.KILL, Role.ERROR, Role.CO
 DEVICE_FAULTS = [
     # CUDA runtime: wrong accesses and broken kernels. Nothing of these is exhaustion.
     _row(
-        _CAUSE, D.DEVICE_FAULT, "cuda_fault", "cuda",
+        _CAUSE, D.DEVICE_FAULT, "cuda_fault",
+        "illegal memory access|misaligned address|illegal instruction|assert triggered"
+        "|launch failure|ecc error|launch timed out|invalid program counter",
         r"(?:CUDA|Cuda|CUBLAS|Triton)\b.{0,40}?(?:an illegal memory access was encountered"
         r"|misaligned address|an illegal instruction was encountered|device-side assert triggered"
         r"|unspecified launch failure|uncorrectable ECC error encountered"
@@ -23,8 +25,11 @@ DEVICE_FAULTS = [
         r"Error an illegal memory access was encountered at line",
     ),
     # NVIDIA kernel driver and nvidia-smi.
-    _row(_CAUSE, D.DEVICE_FAULT, "gpu_lost", "gpu", r"GPU has fallen off the bus|\bGPU is lost\b"),
-    _row(_ERROR, D.DEVICE_FAULT, "xid", "xid", r"NVRM: Xid \("),
+    _row(
+        _CAUSE, D.DEVICE_FAULT, "gpu_lost", "fallen off the bus|gpu is lost",
+        r"GPU has fallen off the bus|\bGPU is lost\b",
+    ),
+    _row(_ERROR, D.DEVICE_FAULT, "xid", "xid (", r"NVRM: Xid \("),
     # Triton: shared memory of a multiprocessor, which no other configuration of the run's memory changes.
     _row(
         _ERROR, D.RUNTIME, "triton_resources", "out of resource",
@@ -33,7 +38,12 @@ DEVICE_FAULTS = [
 ]  # fmt: skip
 
 SYSTEM = [
-    # Shared-memory file system: PyTorch's loader, its file-backed tensors, and NCCL.
+    # PyTorch's loader, worker and parent.
+    _row(
+        _CAUSE, D.ENVIRONMENT, "loader_bus_error", "bus error",
+        r"Unexpected bus error encountered in worker|killed by signal: Bus error|^Bus error \(core",
+    ),
+    # Shared-memory file system: PyTorch's file-backed tensors and NCCL.
     _row(
         _CAUSE, D.ENVIRONMENT, "shared_memory", "shared memory",
         r"out of shared memory|insufficient shared memory \(shm\)"
@@ -47,16 +57,13 @@ SYSTEM = [
         _CAUSE, D.ENVIRONMENT, "nccl_shm", "shm/nccl",
         r"(?:failed to extend|Error while creating shared memory segment|posix_fallocate).*/shm/nccl",
     ),
-    _row(
-        _CAUSE, D.ENVIRONMENT, "loader_bus_error", "bus error",
-        r"killed by signal: Bus error|^Bus error \(core",
-    ),
     # Linux errno 24 and 28.
     _row(_ERROR, D.ENVIRONMENT, "open_files", "too many open files", r"Too many open files"),
     _row(_ERROR, D.ENVIRONMENT, "disk_full", "no space left on device", r"No space left on device"),
     # PyTorch and CUDA at initialisation.
     _row(
-        _CAUSE, D.ENVIRONMENT, "no_driver", "cuda",
+        _CAUSE, D.ENVIRONMENT, "no_driver",
+        "cuda driver version|cuda-capable|no cuda gpus|no kernel image|cuda unknown error",
         r"CUDA driver version is insufficient|no CUDA-capable device is detected|No CUDA GPUs are available"
         r"|no kernel image is available for execution|CUDA initialization: CUDA unknown error",
     ),
@@ -72,7 +79,7 @@ SYSTEM = [
     _row(_ERROR, D.ENVIRONMENT, "undefined_symbol", "undefined symbol", r"\bundefined symbol: \w+"),
     # Python. Optional packages print it in healthy runs too.
     _row(
-        _ERROR, D.ENVIRONMENT, "import_error", "error: ",
+        _ERROR, D.ENVIRONMENT, "import_error", "no module named|importerror",
         r"^(?:ModuleNotFoundError: No module named|ImportError: )",
     ),
 ]  # fmt: skip
@@ -80,7 +87,7 @@ SYSTEM = [
 RESOURCES = [
     # verl's resource pool, vLLM's placement group, CUDA with a mask too short.
     _row(
-        _CAUSE, D.INSUFFICIENT_GPUS, "too_few_gpus", "total",
+        _CAUSE, D.INSUFFICIENT_GPUS, "too_few_gpus", "total desired gpus|number of available gpus",
         r"Total available GPUs \d+ is less than total desired GPUs"
         r"|exceeds the total number of available GPUs",
     ),
@@ -112,13 +119,13 @@ CONFIGURATION = [
     ),
     # Hydra and OmegaConf.
     _row(
-        _CAUSE, D.CONFIGURATION, "hydra", "o",
+        _CAUSE, D.CONFIGURATION, "hydra", "override|not in struct|errors.",
         r"^Could not override '|^Key '[^']*' is not in struct"
         r"|\bomegaconf\.errors\.\w+: |\bhydra\.errors\.\w+: ",
     ),
     # argparse.
     _row(
-        _CAUSE, D.CONFIGURATION, "argparse", "argument",
+        _CAUSE, D.CONFIGURATION, "argparse", "unrecognized arguments|error: argument|arguments are required",
         r"error: (?:unrecognized arguments|argument \S+.*: |the following arguments are required)",
     ),
     # vLLM, verl and Megatron argument checks.
@@ -167,7 +174,8 @@ LIMITS = [
     _row(_ERROR, D.CANCELLED, "interrupted", "keyboardinterrupt", r"^KeyboardInterrupt\b"),
     # PyTorch and Gloo: one rank waits for another that is gone.
     _row(
-        _CONSEQUENCE, D.TIMEOUT, "collective_timeout", "time",
+        _CONSEQUENCE, D.TIMEOUT, "collective_timeout",
+        "collective operation timeout|timed out|gettimeouterror",
         r"Watchdog caught collective operation timeout|DistStoreError: Timed out|\bGetTimeoutError\b"
         r"|Timed out waiting \d+ms for",
     ),
@@ -177,7 +185,7 @@ KILLS = [
     # PyTorch's loader, torchrun, srun, bash: SIGKILL seen by the parent. Nobody says who sent it.
     _row(_KILL, D.KILLED_UNKNOWN_CAUSE, "loader_killed", "killed by signal", r"is killed by signal: Killed"),
     _row(
-        _KILL, D.KILLED_UNKNOWN_CAUSE, "torchrun_sigkill", "9",
+        _KILL, D.KILLED_UNKNOWN_CAUSE, "torchrun_sigkill", "sigkill|exitcode|signal 9",
         r"Signal 9 \(SIGKILL\) received by PID|exitcode\s*: -9\b|failed \(exitcode: -9\)|died from signal 9",
     ),
     _row(
@@ -189,28 +197,30 @@ KILLS = [
 CONSEQUENCES = [
     # vLLM V1 and V0.
     _row(
-        _CONSEQUENCE, D.EXECUTOR_FAILURE, "engine_start_failed", "engine",
+        _CONSEQUENCE, D.EXECUTOR_FAILURE, "engine_start_failed",
+        "engine core|enginecore failed|engine process",
         r"Engine core initialization failed|EngineCore failed to start|Engine process failed to start",
     ),
     _row(
-        _CONSEQUENCE, D.EXECUTOR_FAILURE, "engine_died", "engine",
+        _CONSEQUENCE, D.EXECUTOR_FAILURE, "engine_died",
+        "enginecore encountered|enginedeaderror|engine loop|engine core proc",
         r"EngineCore encountered (?:a fatal error|an issue)|\bEngineDeadError\b|\bAsyncEngineDeadError\b"
         r"|Engine loop has died|Engine core proc \S+ died",
     ),
     _row(
-        _CONSEQUENCE, D.EXECUTOR_FAILURE, "worker_died", "work",
+        _CONSEQUENCE, D.EXECUTOR_FAILURE, "worker_died", "worker proc|workerproc|died, exit code",
         r"\bWorker ?[Pp]roc \S+ died unexpectedly|WorkerProc hit an exception"
         r"|WorkerProc initialization failed|Worker \S+ pid \d+ died, exit code",
     ),
-    _row(_CONSEQUENCE, D.EXECUTOR_FAILURE, "executor_failed", "executor", r"\bExecutor failed\b"),
+    _row(_CONSEQUENCE, D.EXECUTOR_FAILURE, "executor_failed", "executor failed", r"\bExecutor failed\b"),
     # Ray 2.x.
     _row(
-        _CONSEQUENCE, D.EXECUTOR_FAILURE, "ray_actor_died", "died",
+        _CONSEQUENCE, D.EXECUTOR_FAILURE, "ray_actor_died", "died|is dead",
         r"\bActorDiedError\b|The actor (?:died|is dead)|A worker died or was killed while executing a task"
         r"|The worker died unexpectedly",
     ),
     _row(
-        _CONSEQUENCE, D.EXECUTOR_FAILURE, "ray_actor_error", "error",
+        _CONSEQUENCE, D.EXECUTOR_FAILURE, "ray_actor_error", "ray.exceptions",
         r"\bray\.exceptions\.(?:RayActorError|ActorUnavailableError|WorkerCrashedError|NodeDiedError"
         r"|OwnerDiedError|LocalRayletDiedError)\b",
     ),
@@ -218,7 +228,7 @@ CONSEQUENCES = [
     # Hydra, torchrun, srun, subprocess: they report that something below them failed.
     _row(_CONSEQUENCE, D.RUNTIME, "hydra_job", "error executing job", r"^Error executing job with overrides"),
     _row(
-        _CONSEQUENCE, D.RUNTIME, "torchrun", "",
+        _CONSEQUENCE, D.RUNTIME, "torchrun", "childfailederror|sigterm|exitcode",
         r"\bChildFailedError\b|closing signal SIGTERM|SIGTERM death signal"
         r"|failed \(exitcode: -?\d+\) local_rank",
     ),
@@ -229,7 +239,10 @@ CONSEQUENCES = [
     _row(_CONSEQUENCE, D.RUNTIME, "called_process", "calledprocesserror", r"\bCalledProcessError: Command"),
     # NCCL and c10d on ranks whose peer is gone.
     _row(
-        _CONSEQUENCE, D.RUNTIME, "collective_aborted", "",
+        _CONSEQUENCE, D.RUNTIME, "collective_aborted",
+        "ncclcomm|nccl communicator|ncclunhandled|ncclsystem|ncclinternal|ncclremote|ncclinvalid"
+        "|distbackenderror|closed by|reset by|brokenpipeerror|eoferror|connectionreseterror"
+        "|process down",
         r"\bnccl(?:UnhandledCuda|System|Internal|Remote|InvalidUsage)Error\b|\bDistBackendError\b"
         r"|NCCL communicator was aborted|Connection (?:reset|closed) by (?:remote )?peer|\bBrokenPipeError\b"
         r"|^EOFError\b|\bConnectionResetError\b|\bncclCommAbort\b|taking the entire process down",
@@ -243,13 +256,14 @@ CONSEQUENCES = [
 EXCEPTIONS = [
     # C runtime and Python.
     _row(
-        _ERROR, D.RUNTIME, "crash", "",
+        _ERROR, D.RUNTIME, "crash",
+        "segmentation fault|killed by signal|fatal python error|terminate called|aborted",
         r"Segmentation fault\b|killed by signal: \w+|^Fatal Python error: "
         r"|^terminate called after|Aborted \(core",
     ),
     # Last line of any Python traceback.
     _row(
-        _ERROR, D.RUNTIME, "python_exception", "",
+        _ERROR, D.RUNTIME, "python_exception", "error|exception|failure|exceeded|unavailable",
         r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Exceeded|Unavailable)(?:\([^)]*\))?(?::\s|:?\s*$)",
     ),
 ]  # fmt: skip

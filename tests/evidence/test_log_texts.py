@@ -1,0 +1,30 @@
+"""What programs print leads to the outcome that it proves, and to the line that proves it."""
+
+from __future__ import annotations
+
+import pytest
+
+from studies.evidence.completion import CompletionRule
+from studies.evidence.logs import scan_log
+from studies.evidence.outcome import DerivedOutcome, RunEvidence, derive_outcome
+from tests.evidence.log_cases import CASES, LogCase
+
+ONE_STEP = CompletionRule(steps=1)
+
+
+def classify(data: bytes, exit_code: int | None = 1) -> DerivedOutcome:
+    """The outcome of a log alone, for one required step."""
+    findings = scan_log([data], "training-1.log", ONE_STEP)
+    return derive_outcome(RunEvidence(logs=(findings,), exit_code=exit_code), ONE_STEP)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_log_leads_to_its_outcome_and_to_the_line_that_proves_it(case: LogCase) -> None:
+    derived = classify(case.text.encode(), case.exit_code)
+
+    assert (derived.outcome, derived.diagnosis) == (case.outcome, case.diagnosis)
+    assert derived.deciding is not None
+    assert derived.deciding.line == case.line
+    if case.line is not None:
+        line = case.text.split("\n")[case.line - 1]
+        assert derived.deciding.text == line.strip()
