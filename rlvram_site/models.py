@@ -1,4 +1,4 @@
 from rlvram_site.api.keys import ApiKey, ApiKeyRevocation, ApiKeyUse
-from rlvram_site.ledger.models import LedgerEntry, LedgerStream
+from rlvram_site.ledger.models import LedgerCheck, LedgerEntry, LedgerStream
 
-__all__ = ["ApiKey", "ApiKeyRevocation", "ApiKeyUse", "LedgerEntry", "LedgerStream"]
+__all__ = ["ApiKey", "ApiKeyRevocation", "ApiKeyUse", "LedgerCheck", "LedgerEntry", "LedgerStream"]

@@ -104,10 +104,10 @@ def _database() -> dict[str, Any]:
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-BROKER_URL = _read(env.str, "BROKER_URL", default="filesystem://")
+BROKER_URL = _read(env.str, "BROKER_URL", default="filesystem://localhost")
 if urlsplit(BROKER_URL).scheme not in {"filesystem", "redis", "rediss"}:
     raise ImproperlyConfigured(
-        f"BROKER_URL starts with {urlsplit(BROKER_URL).scheme!r}; expected filesystem:// or redis://HOST:PORT/DB"
+        f"BROKER_URL starts with {urlsplit(BROKER_URL).scheme!r}; expected filesystem://localhost or redis://HOST:PORT/DB"
     )
 
 INSTALLED_APPS = [

@@ -72,6 +72,8 @@ ensure_environment() {
         _pip --require-hashes -r "$ROOT/$lock"
         _pip --no-deps --no-build-isolation --editable "$ROOT"
         echo "$wanted" >"$stamp"
+        # The tests' lock holds the site's own at the same versions.
+        cat "$ROOT/requirements.lock" "$ROOT/pyproject.toml" | sha256sum >"$venv/.installed-requirements.lock"
     fi
     exec 9>&-
     PATH=$venv/bin:$PATH

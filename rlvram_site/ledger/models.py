@@ -116,3 +116,24 @@ class LedgerEntry(AppendOnlyModel):
 
     def save(self, *args, **kwargs) -> NoReturn:
         _refuse("a ledger entry is only written by rlvram_site.ledger.chain")
+
+
+class LedgerCheck(models.Model):
+    """What one walk over the whole ledger found. Not a record itself: it only remembers."""
+
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField()
+    streams = models.PositiveIntegerField()
+    links = models.PositiveBigIntegerField()
+    problems = models.JSONField(default=list)
+    heads = models.JSONField(default=dict, help_text="Number of links and last digest by stream")
+
+    class Meta:
+        get_latest_by = "pk"
+
+    def __str__(self) -> str:
+        return f"{self.finished_at:%Y-%m-%d %H:%M:%S} UTC: {'passed' if self.passed else 'failed'}"
+
+    @property
+    def passed(self) -> bool:
+        return not self.problems

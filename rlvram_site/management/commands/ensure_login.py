@@ -28,11 +28,12 @@ class Command(BaseCommand):
         except ValidationError as error:
             raise CommandError(f"--username {username!r}: {' '.join(error.messages)}") from error
         users = get_user_model().objects
+        kept = settings.DATA_DIR / f"{username}-password"
         if users.filter(username=username).exists():
-            self.stdout.write(f"login {username} exists")
+            where = f", its first password is kept in {kept}" if kept.exists() else ""
+            self.stdout.write(f"login {username} exists{where}")
             return
         password = secrets.token_urlsafe(18)
-        kept = settings.DATA_DIR / f"{username}-password"
         # The file first: a password that exists only in the database could never be told to anybody.
         _write_private(kept, password)
         users.create_superuser(username=username, password=password)

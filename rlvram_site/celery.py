@@ -1,0 +1,57 @@
+"""The Celery application. Embedded, its broker is a folder under ``DATA_DIR``; in production it is Redis.
+
+Messages are JSON and carry ids only: what a task works on stands in the database.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rlvram_site.settings")
+
+from celery import Celery
+from celery.signals import worker_ready
+from django.conf import settings
+
+HOUR = 3600
+
+
+def _transport_options() -> dict[str, Any]:
+    if not settings.BROKER_URL.startswith("filesystem:"):
+        # Redis hands an unacknowledged message to another worker after this time (s): longer than any task.
+        return {"visibility_timeout": 2 * HOUR}
+    folders = {name: settings.DATA_DIR / "broker" / name for name in ("messages", "control")}
+    for folder in folders.values():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return {
+        "data_folder_in": str(folders["messages"]),
+        "data_folder_out": str(folders["messages"]),
+        "control_folder": str(folders["control"]),
+    }
+
+
+app = Celery("rlvram_site")
+app.conf.update(
+    broker_url=settings.BROKER_URL,
+    broker_transport_options=_transport_options(),
+    broker_connection_retry_on_startup=True,
+    accept_content=["json"],
+    task_serializer="json",
+    task_ignore_result=True,
+    task_acks_late=True,
+    task_reject_on_worker_lost=True,
+    task_time_limit=HOUR,
+    worker_prefetch_multiplier=1,
+    worker_hijack_root_logger=False,
+    timezone="UTC",
+    beat_schedule={"check the ledger": {"task": "ledger.check_when_due", "schedule": HOUR}},
+)
+app.set_default()
+app.autodiscover_tasks()
+
+
+@worker_ready.connect
+def _check_at_start(**kwargs: Any) -> None:
+    # A site that runs for an hour a day never meets a nightly schedule.
+    app.send_task("ledger.check_when_due")
