@@ -63,3 +63,8 @@ LABEL_MARKS: dict[str, Mark] = {
     "memory_failure": Mark("memory failure", VERMILION, "✕", "x"),
     "not_repeated": Mark("not repeated", GREY, "◌", "circle-open"),
 }
+
+
+def themed_colour(mark: Mark) -> str:
+    """The mark's colour for a figure. Grey is the stylesheet's, because it must recede in both themes."""
+    return "var(--quiet)" if mark.colour == GREY else mark.colour

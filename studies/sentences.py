@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,3 +165,26 @@ def error_patterns(folds: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list
                     found[method] = ErrorPattern(method, family, kind, count, of, text)
     order = next(iter(folds.values()), {})
     return [found[method] for method in order if method in found]
+
+
+_AMENDMENTS = {
+    "amendment": ("amendment before launch", "amendments before launch"),
+    "amendment after launch": ("amendment after launch", "amendments after launch"),
+    "deviation": ("deviation", "deviations"),
+}
+
+
+def amendments_text(words: Iterable[str]) -> str:
+    """``1 amendment before launch``; each derived word with its own count."""
+    numbers = Counter(words)
+    parts = [f"{numbers[word]} {names[numbers[word] > 1]}" for word, names in _AMENDMENTS.items() if numbers[word]]
+    return ", ".join(parts) or "no amendment"
+
+
+def changes_sentence(new: int, visited: bool, full: bool = False) -> str:
+    """How much is new since the last visit; ``full`` if there is more than is listed."""
+    if not visited:
+        return "This is your first visit from this browser; the latest changes are below." if new else ""
+    if not new:
+        return "Nothing was recorded since your last visit."
+    return f"{sentence(counted(new, 'change'))}{' or more' if full else ''} since your last visit."

@@ -18,10 +18,6 @@ _LABELS = {
     "memory_failure": ("memory failure", "memory-failing"),
 }
 
-SLOT_GLYPHS = {"within_margin": "✓", "above_margin": "▲", "memory_failure": "✕", "unresolved": "?"}
-"""One slot's state, behind its seed: ``151 ✕ 152 ✕ 153 ?``."""
-
-
 def count_word(number: int) -> str:
     """``six`` up to twelve, digits with thousands separators beyond; zero is ``no``."""
     return _NUMBERS[number] if 0 <= number < len(_NUMBERS) else f"{number:,}"
@@ -62,8 +58,3 @@ def listed(parts: Sequence[str]) -> str:
 def sentence(text: str) -> str:
     """The text with a capital first letter; the rest of it stays."""
     return text[:1].upper() + text[1:]
-
-
-def slot_seeds(states: Sequence[tuple[int, str]]) -> str:
-    """Seeds with what became of each: ``151 ✕ 152 ✕ 153 ?``. States are labels or ``unresolved``."""
-    return " ".join(f"{seed} {SLOT_GLYPHS[state]}" for seed, state in sorted(states))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from typing import Any
 
 import plotly.io
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from rlvram_site.marks import LABEL_MARKS, MARKS
 
 register = template.Library()
 NOTHING = "–"
+LONG_LIST = 12
+"""Longer lists are folded up."""
 
 
 def _grouped(value: float) -> str:
@@ -51,12 +54,18 @@ def gpu_hours(seconds: float | None) -> str:
 
 
 @register.filter
+def gpu_seconds(seconds: float | None) -> str:
+    """``17,882 GPU-s``."""
+    return NOTHING if seconds is None else f"{_grouped(seconds)} GPU-s"
+
+
+@register.filter
 def utc(value: dt.datetime | None) -> str | SafeString:
     """``2026-09-15 14:10:21 UTC`` in a ``time`` element."""
     if value is None:
         return NOTHING
     moment = value.astimezone(dt.UTC)
-    return format_html('<time datetime="{}">{:%Y-%m-%d %H:%M:%S} UTC</time>', moment.isoformat(), moment)
+    return format_html('<time datetime="{}">{} UTC</time>', moment.isoformat(), f"{moment:%Y-%m-%d %H:%M:%S}")
 
 
 @register.filter
@@ -70,6 +79,29 @@ def digest(value: str | None) -> str | SafeString:
     )  # fmt: skip
 
 
+@register.filter
+def words(name: str) -> str:
+    """``component_regression`` as ``component regression``."""
+    return name.replace("_", " ")
+
+
+@register.filter
+def whole(value: float | None) -> str:
+    """``1,234``; a dash when there is none."""
+    return NOTHING if value is None else _grouped(value)
+
+
+@register.simple_tag
+def cell(name: str) -> SafeString:
+    """A state's mark alone; its word is there for those who listen or point."""
+    mark = MARKS[name]
+    return format_html(
+        '<span class="cell state-{}" title="{}"><span aria-hidden="true">{}</span>'
+        '<span class="visually-hidden">{}</span></span>',
+        name.replace("_", "-"), mark.word, mark.glyph, mark.word,
+    )  # fmt: skip
+
+
 @register.simple_tag
 def state(name: str, note: str = "") -> SafeString:
     """A state's or label's mark and word, with an optional note behind it."""
@@ -77,6 +109,36 @@ def state(name: str, note: str = "") -> SafeString:
     return format_html(
         '<span class="state state-{}"><span class="glyph" aria-hidden="true">{}</span> {}{}</span>',
         name.replace("_", "-"), mark.glyph, mark.word, f": {note}" if note else "",
+    )  # fmt: skip
+
+
+@register.simple_tag
+def value(item: Any) -> str | SafeString:
+    """A recorded JSON value: lists and objects in short, hashes that copy, a text known by its hash only as such."""
+    if isinstance(item, dict):
+        if set(item) == {"text_sha256"}:
+            return format_html("text with sha256 {}", digest(item["text_sha256"]))
+        pairs = ((key, value(part)) for key, part in item.items())
+        return format_html('<ul class="diff-list">{}</ul>', format_html_join("", "<li>{}: {}</li>", pairs))
+    if isinstance(item, list):
+        parts = format_html_join(", ", "{}", ((value(part),) for part in item))
+        if len(item) <= LONG_LIST:
+            return parts
+        return format_html("<details><summary>{} items</summary>{}</details>", len(item), parts)
+    if isinstance(item, bool):
+        return "yes" if item else "no"
+    if item is None or item == "":
+        return NOTHING
+    return digest(item) if isinstance(item, str) and re.fullmatch("[0-9a-f]{64}", item) else str(item)
+
+
+@register.simple_tag
+def command(text: str) -> SafeString:
+    """A command line with a button that copies it."""
+    return format_html(
+        '<div class="command"><pre><code>{}</code></pre>'
+        '<button type="button" class="button" data-copy="{}" aria-label="Copy the command">Copy</button></div>',
+        text, text,
     )  # fmt: skip
 
 

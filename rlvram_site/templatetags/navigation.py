@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django import template
+from django.template import TemplateDoesNotExist
+from django.template.loader import get_template
 from django.urls import NoReverseMatch, reverse
+from django.utils.safestring import SafeString
 
 register = template.Library()
 
@@ -74,3 +77,16 @@ def study_navigation(study: Any, current: str) -> dict[str, Any]:
 def page_address(name: str, *args: Any) -> str:
     """As ``url``, but empty where the site has no such page."""
     return address(name, *args)
+
+
+@register.simple_tag(takes_context=True)
+def part_if_there(context: dict[str, Any], name: str) -> SafeString:
+    """Another app's part of a page, by its template's name; nothing while that app has no such part.
+
+    The part gets this page's context and loads whatever tags it needs itself.
+    """
+    try:
+        part = get_template(name)
+    except TemplateDoesNotExist:
+        return SafeString("")
+    return SafeString(part.render(context.flatten(), context.get("request")))  # type: ignore[attr-defined]

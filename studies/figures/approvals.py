@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import plotly.graph_objects as go
 
-from rlvram_site.marks import MARKS
+from rlvram_site.marks import MARKS, themed_colour
 from studies.words import method_words
 
 ROW = 54  # px of one bar with its two lines of words
@@ -133,6 +133,7 @@ def _labels(group: Group, suffix: str) -> list[dict]:
         {
             "x": 0, "xref": f"x{suffix} domain", "xanchor": "left", "y": position - 0.14, "yref": f"y{suffix}",
             "yanchor": "bottom", "showarrow": False, "align": "left", "font": {"size": 12},
+            "bgcolor": "var(--surface)", "borderpad": 1,
             "text": f"<b>{method_words(method.method)}</b><br>{method.note or method.words}",
         }
         for position, method in enumerate(group.methods)
@@ -151,7 +152,7 @@ def _bars(group: Group, state: str, suffix: str) -> dict:
         "y": list(range(len(counts))),
         "x": [sign * count if count else None for count in counts],
         "marker": {
-            "color": "rgba(0,0,0,0)" if mark.hollow else mark.colour,
+            "color": "rgba(0,0,0,0)" if mark.hollow else themed_colour(mark),
             "line": {
                 "color": mark.line or (mark.colour if mark.pattern or mark.hollow else "var(--surface)"),
                 "width": 2 if mark.line or mark.hollow else 1,
@@ -163,7 +164,10 @@ def _bars(group: Group, state: str, suffix: str) -> dict:
         "insidetextanchor": "middle",
         "textangle": 0,
         "constraintext": "none",
-        "textfont": {"color": "var(--text)" if mark.hollow or mark.pattern else "#111111", "size": 11},
+        "textfont": {
+            "size": 11, "color": "var(--text)" if mark.hollow or mark.pattern else "#111111",
+            "shadow": "auto" if mark.pattern else "none",
+        },
         "customdata": [[method_words(m.method), count] for m, count in zip(group.methods, counts, strict=True)],
         "hovertemplate": group.title + "<br><b>%{customdata[0]}</b>: %{customdata[1]} " + mark.word + "<extra></extra>",
         "meta": {"state": state},

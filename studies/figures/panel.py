@@ -8,29 +8,32 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from rlvram_site.marks import MARKS
-from studies.words import SLOT_GLYPHS, label_words, method_words, slot_seeds
+from rlvram_site.marks import MARKS, themed_colour
+from studies.words import label_words, method_words
 
-ROW_HEIGHT = 50  # px
+ROW_HEIGHT = 52  # px
 FILL = 0.92  # share of a cell that is drawn; the rest parts it from the next
 OBSERVED_WIDTH = 1.4  # columns
 GPU_GAP = 0.35  # columns between GPU counts
-LABEL_CHARACTERS = 14  # a row's label is broken into lines of this length
+LABEL_CHARACTERS = 18  # a row's label is broken into lines of this length; on a phone of the next
+NARROW_CHARACTERS = 11
 
 
 @dataclass(frozen=True)
 class PanelTarget:
     """One planned configuration.
 
-    ``row`` is what its row says (workload · level). ``slots`` are seed and state, ``label`` the
-    configuration's label, None while it is unresolved. ``states`` gives a key of ``MARKS`` by method.
+    ``row`` is what its row says (workload · level), ``label`` the configuration's label, None while it is
+    unresolved. ``seeds`` are its slots, ``151 ✕ 152 ✕ 153 ?``, and ``slots`` their marks alone, ``✕✕?``.
+    ``states`` gives a key of ``MARKS`` by method.
     """
 
     configuration_id: str
     row: str
     gpu_count: int
     label: str | None
-    slots: Sequence[tuple[int, str]]
+    seeds: str
+    slots: str
     states: Mapping[str, str]
 
     @property
@@ -54,7 +57,6 @@ def panel_figure(targets: Sequence[PanelTarget]) -> go.Figure:
         if here:
             figure.add_bar(**_cells(state, here, rows, places))
     figure.add_scatter(**_observed(targets, rows, places))
-    heads = [_head(method) for _, method in places]
     figure.update_layout(
         template=None,
         barmode="overlay",
@@ -64,9 +66,9 @@ def panel_figure(targets: Sequence[PanelTarget]) -> go.Figure:
         xaxis={
             "range": [-0.72, max(places.values(), default=0) + 0.5],
             "tickvals": list(places.values()),
-            "ticktext": heads,
+            "ticktext": [_head(method) for _, method in places],
             "side": "top", "showgrid": False, "zeroline": False, "showline": False, "tickangle": 0,
-            "fixedrange": True, "ticks": "",
+            "fixedrange": True, "ticks": "", "tickfont": {"size": 11.5},
         },
         yaxis={
             "range": [len(rows) - 0.5, -0.5],
@@ -75,7 +77,7 @@ def panel_figure(targets: Sequence[PanelTarget]) -> go.Figure:
             "showgrid": False, "zeroline": False, "showline": False, "fixedrange": True, "ticks": "",
         },
         annotations=[_gpu_head(gpus, places) for gpus in gpu_counts],
-        meta={"narrow": _narrow(rows, heads)},
+        meta={"narrow": _narrow(rows, gpu_counts, places)},
     )  # fmt: skip
     return figure
 
@@ -99,7 +101,7 @@ def _cells(
 ) -> dict:  # fmt: skip
     mark = MARKS[state]
     count = len(here)
-    words = "<br>".join(textwrap.wrap(mark.short, 10))
+    words = "<br>".join(textwrap.wrap(mark.short, 13))
     plain = not (mark.pattern or mark.hollow)
     return {
         "name": mark.word,
@@ -108,8 +110,8 @@ def _cells(
         "y": [FILL] * count,
         "width": [FILL] * count,
         "marker": {
-            "color": "rgba(0,0,0,0)" if mark.hollow else mark.colour,
-            "line": {"color": mark.line or mark.colour, "width": 3 if mark.line or mark.hollow else 1},
+            "color": "rgba(0,0,0,0)" if mark.hollow else themed_colour(mark),
+            "line": {"color": mark.line or themed_colour(mark), "width": 3 if mark.line or mark.hollow else 1},
             "pattern": {"shape": mark.pattern, "solidity": 0.14, "size": 9} if mark.pattern else {},
         },
         "text": [f"<b>{mark.glyph}</b><br>{words}"] * count,
@@ -117,9 +119,12 @@ def _cells(
         "insidetextanchor": "middle",
         "textangle": 0,
         "constraintext": "none",
-        "textfont": {"size": 11, "color": "#111111" if plain else "var(--text)"},
+        "textfont": {
+            "size": 10.5, "color": "#111111" if plain else "var(--text)",
+            "shadow": "none" if plain else "auto",  # words on hatching need a rim
+        },
         "customdata": [
-            [t.configuration_id, method_words(method), t.observed, slot_seeds(t.slots)] for t, method in here
+            [t.configuration_id, method_words(method), t.observed, t.seeds] for t, method in here
         ],
         "hovertemplate": (
             f"<b>%{{customdata[1]}}: {mark.word}</b><br>%{{customdata[0]}}"
@@ -141,14 +146,14 @@ def _observed(
         "mode": "text",
         "x": [places[target.gpu_count, ""] for target in targets],
         "y": [rows.index(target.row) for target in targets],
-        "text": [f"{target.observed}<br>{slot_seeds(target.slots)}" for target in targets],
+        "text": [f"{target.observed}<br>{target.seeds}" for target in targets],
         "textfont": {"size": 11},
         "customdata": [[target.configuration_id] for target in targets],
         "hovertemplate": "%{customdata[0]}<br>%{text}<extra></extra>",
         "meta": {
             "state": "observed",
             "narrow": {
-                "text": ["".join(SLOT_GLYPHS[state] for _, state in sorted(t.slots)) for t in targets],
+                "text": [target.slots for target in targets],
                 "textfont": {"size": 12},
             },
         },
@@ -160,23 +165,26 @@ def _head(method: str) -> str:
 
 
 def _row_label(row: str, characters: int) -> str:
-    return "<br>".join(textwrap.wrap(row, characters, break_long_words=False))
+    """The row's words on short lines; what follows the last dot, the level, on a line of its own."""
+    front, _, level = row.rpartition(" · ")
+    return "<br>".join([*textwrap.wrap(front, characters, break_long_words=False), level])
 
 
-def _gpu_head(gpus: int, places: Mapping[tuple[int, str], float]) -> dict:
+def _gpu_head(gpus: int, places: Mapping[tuple[int, str], float], above: int = 36) -> dict:
     here = [place for (count, _), place in places.items() if count == gpus]
     return {
         "x": min(here) - OBSERVED_WIDTH / 2, "xref": "x", "xanchor": "left",
-        "y": 1, "yref": "paper", "yshift": 36, "yanchor": "bottom", "showarrow": False,
+        "y": 1, "yref": "paper", "yshift": above, "yanchor": "bottom", "showarrow": False,
         "text": f"<b>{gpus} {'GPU' if gpus == 1 else 'GPUs'}</b>",
     }  # fmt: skip
 
 
-def _narrow(rows: Sequence[str], heads: Sequence[str]) -> dict:
+def _narrow(rows: Sequence[str], gpu_counts: Sequence[int], places: Mapping[tuple[int, str], float]) -> dict:
     """On a phone: column heads stand upright, row labels are short lines."""
     return {
-        "height": 120 + 44 * len(rows),
-        "margin": {"l": 2, "r": 2, "t": 118},
-        "xaxis": {"ticktext": list(heads), "tickangle": -90, "tickfont": {"size": 11}},
-        "yaxis": {"ticktext": [_row_label(row, 9) for row in rows], "tickfont": {"size": 11}},
+        "height": 118 + 46 * len(rows),
+        "margin": {"l": 2, "r": 2, "t": 116},
+        "xaxis": {"tickangle": -90, "tickfont": {"size": 11}},
+        "yaxis": {"ticktext": [_row_label(row, NARROW_CHARACTERS) for row in rows], "tickfont": {"size": 11}},
+        "annotations": [_gpu_head(gpus, places, above=92) for gpus in gpu_counts],
     }

@@ -6,9 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 from django.core.cache import cache
-from django.db.models import OuterRef, Subquery, Value
+from django.db.models import CharField, OuterRef, Subquery, Value
 from django.db.models.functions import Concat
 
+from rlvram_site.marks import MARKS
 from rlvram_site.ledger.models import LedgerEntry
 from studies.models import Seal, Study
 from studies.services import protocols
@@ -51,7 +52,7 @@ def study_cards() -> list[Card]:
     last = LedgerEntry.objects.filter(stream__name=OuterRef("stream_name")).order_by("-sequence")
     studies = list(
         Study.objects.select_related("parent", "pool")
-        .annotate(stream_name=Concat(Value("study/"), "slug"))
+        .annotate(stream_name=Concat(Value("study/"), "slug", output_field=CharField()))
         .annotate(head=Subquery(last.values("sha256")[:1]))
         .order_by("pk")
     )
@@ -83,7 +84,11 @@ def summary(study: Study) -> PanelSummary:
         seal=panel.seal,
         words=tuple(words.items()),
         cells=tuple(
-            (method, tuple(Counter(row.cells[method] for row in panel.rows if method in row.cells).items()))
+            (method, _in_mark_order(Counter(row.cells[method] for row in panel.rows if method in row.cells)))
             for method in panel.methods
         ),
     )
+
+
+def _in_mark_order(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
+    return tuple((state, counts[state]) for state in MARKS if counts[state])

@@ -1,12 +1,104 @@
-"""The first page: what changed, the studies, the tracked issues."""
+"""The first page: what changed since the last visit, the studies, the tracked issues."""
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+import datetime as dt
+from dataclasses import dataclass
 
-from studies.models import Study
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.management import call_command
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import NoReverseMatch
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from rlvram_site.feed import Change, owners, recent_changes
+from rlvram_site.ledger.models import LedgerRecord
+from studies.sentences import amendments_text, changes_sentence
+from studies.services.cards import PanelSummary, study_cards
+
+SHOWN = 30
+EARLIER = 8
+SAME_VISIT = dt.timedelta(minutes=30)
+"""Requests closer together than this are one visit, so that a reload does not hide what is new."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One change with the study, pool or issue that it belongs to."""
+
+    change: Change
+    owner: LedgerRecord | None
+
+    @property
+    def owner_kind(self) -> str:
+        return str(self.owner._meta.verbose_name) if self.owner else ""
+
+    @property
+    def address(self) -> str:
+        """Where the owner's page is; empty if it has none."""
+        try:
+            return self.owner.get_absolute_url() if self.owner else ""  # type: ignore[attr-defined]
+        except (AttributeError, NoReverseMatch):
+            return ""
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    return render(request, "studies/home.html", {"studies": Study.objects.all()})
+    since = _last_visit(request)
+    changes = recent_changes(SHOWN)
+    named = owners(change.stream for change in changes)
+    lines = [Line(change, named.get(change.stream)) for change in changes]
+    new = [line for line in lines if since is None or line.change.ended_at > since]
+    earlier = [line for line in lines if line not in new][:EARLIER]
+    cards = [(card.study, card.summary, _strips(card.summary)) for card in study_cards()]
+    return render(
+        request,
+        "studies/home.html",
+        {
+            "cards": [(study, summary, _amendments(summary), strips) for study, summary, strips in cards],
+            "names": list(dict.fromkeys(state for *_, strips in cards for _, states in strips for state in states)),
+            "since": since,
+            "new": new,
+            "earlier": earlier,
+            "sentence": changes_sentence(len(new), since is not None, full=len(new) == SHOWN),
+        },
+    )
+
+
+@require_POST
+def load_samples(request: HttpRequest) -> HttpResponse:
+    """The button of the empty site: the same as ``manage.py load_samples``, for staff."""
+    if not request.user.is_staff:  # type: ignore[union-attr]
+        raise PermissionDenied("Only staff may load the sample studies.")
+    call_command("load_samples", verbosity=0)
+    messages.success(request, "The sample studies are loaded.")
+    return redirect("home")
+
+
+def _last_visit(request: HttpRequest) -> dt.datetime | None:
+    """When this browser was here before the present visit; None on its first."""
+    now = timezone.now()
+    visit = request.session.get("visit", {})
+    latest = _moment(visit.get("latest"))
+    since = _moment(visit.get("since"))
+    if latest is not None and now - latest > SAME_VISIT:
+        since = latest
+    request.session["visit"] = {"latest": now.isoformat(), "since": since.isoformat() if since else None}
+    return since
+
+
+def _moment(text: str | None) -> dt.datetime | None:
+    return dt.datetime.fromisoformat(text) if text else None
+
+
+def _amendments(summary: PanelSummary) -> str:
+    return amendments_text(word for word, number in summary.words for _ in range(number))
+
+
+def _strips(summary: PanelSummary) -> list[tuple[str, list[str]]]:
+    """For each method one mark per planned configuration, equal marks together."""
+    return [
+        (method, [state for state, number in states for _ in range(number)]) for method, states in summary.cells
+    ]

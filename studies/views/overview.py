@@ -2,10 +2,161 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 
+from rlvram_site.ledger.chain import head
+from rlvram_site.marks import MARKS
+from studies.figures.approvals import APPROVED, REJECTED, Group, MethodCounts, approvals_figure
+from studies.figures.panel import PanelTarget, panel_figure
+from studies.sentences import amendments_text, error_patterns, panel_sentence
+from studies.services import protocols
+from studies.services.costs import panel_cost
+from studies.services.errors import ServiceError
+from studies.services.evaluation import always_rule, panel_evaluation
+from studies.services.panel import SLOT_MARKS, Panel, load_panel
+from studies.services.retrospective import recorded_folds
+from studies.services.seals import seal_state
 from studies.views.common import get_study, study_page
+from studies.views.costs import three_scopes
+from studies.words import family_words, label_words, method_words
+
+
+@dataclass(frozen=True)
+class MethodLine:
+    """One method (or the always-rule) on one panel or family: its approvals by state, and its scores."""
+
+    name: str
+    counts: Mapping[str, int]
+    scores: Mapping[str, Any]
+    resolved: int
+    is_rule: bool = False
+
+    @property
+    def bars(self) -> MethodCounts:
+        note = f"nothing approved; right {self.scores['correct_three_state']} of {self.resolved}" if self.is_rule else ""
+        return MethodCounts(self.name, dict(self.counts), note)
+
+    @property
+    def approved(self) -> int:
+        return self.bars.approved
+
+    @property
+    def unscored(self) -> int:
+        return sum(number for state, number in self.counts.items() if state.startswith("approved_unscored"))
+
+
+@dataclass(frozen=True)
+class FamilyTable:
+    """One held-out family: how many targets of each label, and each method's scores on them."""
+
+    family: str
+    title: str
+    note: str
+    lines: list[MethodLine]
 
 
 def overview(request: HttpRequest, slug: str) -> HttpResponse:
-    return study_page(request, get_study(slug), "study")
+    study = get_study(slug)
+    try:
+        panel = load_panel(study)
+    except ServiceError as error:
+        return study_page(request, study, "study", problem=str(error))
+    folds = recorded_folds(study)
+    changes = protocols.changes(study)
+    context = {
+        "panel": panel,
+        "families": _families(folds),
+        "patterns": error_patterns(folds),
+        "folds_figure": approvals_figure([_group(item) for item in _families(folds)]) if folds else None,
+        "names": [state for state in MARKS if any(state in row.cells.values() for row in panel.rows)],
+        "panel_figure": panel_figure(targets(panel)),
+        "changes": changes,
+        "amendments": amendments_text([change.word.value for change in changes]),
+        "protocol": protocols.base_protocol(study),
+        "costs": three_scopes(panel_cost(study)),
+        "seal": seal_state(study),
+        "head": head(study.stream),
+        "follow_ups": list(study.follow_ups.all()),
+    }
+    return study_page(request, study, "study", **context, **_predicted(panel))
+
+
+def _predicted(panel: Panel) -> dict[str, Any]:
+    """What can be said once something is predicted."""
+    if panel.prediction_set is None:
+        return {"sentence": f"{len(panel.resolved)} of {len(panel.rows)} configurations resolved; nothing is predicted yet."}
+    evaluation = panel_evaluation(panel)
+    lines = _panel_lines(panel, evaluation)
+    rule = next((line for line in lines if line.is_rule), None)
+    title = f"This panel: {len(panel.resolved)} of {len(panel.rows)} resolved"
+    note = "hatched: approved and unscored, on the same scale"
+    return {
+        "sentence": panel_sentence(evaluation),
+        "evaluation": evaluation,
+        "lines": lines,
+        "rule": rule,
+        "rule_label": label_words(rule.scores["label"]) if rule else "",
+        "approvals_figure": approvals_figure([Group(title, note, [line.bars for line in lines])]),
+    }
+
+
+def targets(panel: Panel) -> list[PanelTarget]:
+    """The panel's rows as its figure takes them."""
+    return [
+        PanelTarget(
+            configuration_id=row.configuration.configuration_id,
+            row=f"{row.configuration.workload_name} · {row.configuration.configuration_level}",
+            gpu_count=row.configuration.gpu_count,
+            label=row.resolution.label,
+            seeds=row.seeds,
+            slots="".join(SLOT_MARKS[slot.outcome.kind] for slot in row.slots),
+            states=row.cells,
+        )
+        for row in panel.rows
+    ]
+
+
+def _panel_lines(panel: Panel, evaluation: Mapping[str, Any]) -> list[MethodLine]:
+    lines = []
+    for method in panel.methods:
+        states = [row.cells[method] for row in panel.rows]
+        counts = {state: states.count(state) for state in (*APPROVED, REJECTED)}
+        scores = evaluation["resolved_subset_metrics"][method]
+        lines.append(MethodLine(method, counts, scores, len(panel.resolved)))
+    rule = always_rule(panel)
+    if rule:
+        scores = {**rule["scores"], "label": rule["label"]}
+        lines.append(MethodLine(rule["rule"], _counts(rule["scores"]), scores, len(panel.resolved), is_rule=True))
+    return lines
+
+
+def _counts(scores: Mapping[str, Any]) -> dict[str, int]:
+    """Scored approvals and rejections by state, from a method's scores."""
+    return {
+        "useful": scores["approved_within_margin"],
+        "approved_above_margin": scores["approved_above_margin"],
+        "approved_failed": scores["approved_memory_failure"],
+        "rejected_usable": scores["rejected_within_margin"],
+    }
+
+
+def _families(folds: Mapping[str, Mapping[str, Any]]) -> list[FamilyTable]:
+    tables = []
+    for family, by_method in folds.items():
+        first = next(iter(by_method.values()))
+        number = first["distinct_target_configurations"]
+        found = [
+            f"{first[f'target_{label}']} {words}"
+            for label, words in (("within_margin", "usable"), ("above_margin", "above"), ("memory_failure", "failing"))
+        ]
+        lines = [MethodLine(name, _counts(scores), scores, number) for name, scores in by_method.items()]
+        tables.append(FamilyTable(family, family_words(family), f"{number} held out: {', '.join(found)}", lines))
+    return tables
+
+
+def _group(table: FamilyTable) -> Group:
+    return Group(table.title, table.note, [line.bars for line in table.lines])

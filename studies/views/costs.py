@@ -1,0 +1,52 @@
+"""What the panel and its evidence cost, in scopes that are never added."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.http import HttpRequest, HttpResponse
+
+from rlvram_site.templatetags.display import gpu_hours
+from studies.figures.costs import ScopeBar, costs_figure
+from studies.models import Allocation, CostTotal
+from studies.services.costs import SECONDS_PER_HOUR, ScopeCost, evidence_cost, panel_cost
+from studies.services.errors import ServiceError
+from studies.views.common import get_study, study_page
+
+THREE_SCOPES = (CostTotal.Scope.TASK, CostTotal.Scope.RESERVATION, CostTotal.Scope.WHOLE)
+
+
+def three_scopes(costs: Sequence[ScopeCost]) -> list[ScopeCost]:
+    """Task, reservation and whole allocation, as far as there are records."""
+    return [cost for scope in THREE_SCOPES for cost in costs if cost.scope == scope]
+
+
+def costs(request: HttpRequest, slug: str) -> HttpResponse:
+    study = get_study(slug)
+    found = panel_cost(study)
+    main = three_scopes(found)
+    try:
+        evidence = evidence_cost(study)
+    except ServiceError:
+        evidence = None
+    return study_page(
+        request, study, "costs",
+        sentence=_sentence(found, main),
+        costs=found,
+        figure=costs_figure([_bar(cost) for cost in main]) if main else None,
+        evidence=evidence,
+        allocations=list(Allocation.objects.filter(study=study)),
+    )  # fmt: skip
+
+
+def _bar(cost: ScopeCost) -> ScopeBar:
+    return ScopeBar(cost.scope.label, cost.known_gpu_seconds / SECONDS_PER_HOUR, cost.unknown_records)
+
+
+def _sentence(found: Sequence[ScopeCost], main: Sequence[ScopeCost]) -> str:
+    if not main:
+        return "No GPU time is recorded yet."
+    parts = [f"{gpu_hours(cost.known_gpu_seconds)} as {cost.scope.label}" for cost in main]
+    preflight = [cost for cost in found if cost.scope == CostTotal.Scope.PREFLIGHT]
+    extra = f" Preflights used {gpu_hours(preflight[0].known_gpu_seconds)} besides." if preflight else ""
+    return f"The same work is {', '.join(parts)}: scopes that overlap and never add up.{extra}"

@@ -1,0 +1,38 @@
+"""Matched pairs: what two and four GPUs did with the same workload, level and seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.http import HttpRequest, HttpResponse
+
+from studies.estimation.errors import EstimationError
+from studies.services.errors import ServiceError
+from studies.services.pairs import MatchedPair, matched_pairs
+from studies.services.panel import load_panel
+from studies.views.common import get_study, study_page
+from studies.words import count_word, counted, sentence
+
+
+def pairs(request: HttpRequest, slug: str) -> HttpResponse:
+    study = get_study(slug)
+    try:
+        panel = load_panel(study)
+        rows = matched_pairs(panel)
+    except (ServiceError, EstimationError) as error:
+        return study_page(request, study, "pairs", sentence=f"No pair can be shown: {error}.")
+    return study_page(request, study, "pairs", pairs=rows, panel=panel, sentence=_sentence(rows))
+
+
+def _sentence(rows: Sequence[MatchedPair]) -> str:
+    if not rows:
+        return "No matched pair is planned."
+    eligible = sum(pair.row["both_eligible"] for pair in rows)
+    completed = sum(pair.row["both_completed"] for pair in rows)
+    if completed:
+        tail = f"{count_word(completed)} completed on both sides, and only they give a difference"
+    else:
+        tail = "none completed on both sides, so there is no difference to report"
+    return sentence(
+        f"{counted(len(rows), 'matched pair')}: {count_word(eligible)} with an eligible outcome on both sides, {tail}."
+    )

@@ -1,0 +1,67 @@
+"""The protocol that holds, and each amendment as what it changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+from studies.diffs import Piece, value_diff
+from studies.services import protocols
+from studies.services.errors import ServiceError
+from studies.services.forecasts import panel_set
+from studies.views.common import get_study, study_page
+from studies.words import counted, listed, sentence
+
+
+@dataclass(frozen=True)
+class KeyDiff:
+    """One changed key: both values, and what went and came."""
+
+    change: protocols.KeyChange
+    pieces: list[Piece]
+    is_list: bool
+
+
+@dataclass(frozen=True)
+class AmendmentDiff:
+    """One amendment with the changed keys."""
+
+    change: protocols.Change
+    keys: list[KeyDiff]
+
+
+def protocol(request: HttpRequest, slug: str) -> HttpResponse:
+    study = get_study(slug)
+    try:
+        base = protocols.base_protocol(study)
+    except ServiceError as error:
+        return study_page(request, study, "protocol", sentence=f"Nothing can be shown yet: {error}.")
+    changes = protocols.changes(study)
+    predictions = panel_set(study)
+    return study_page(
+        request, study, "protocol",
+        base=base,
+        sentence=_sentence(base.version, changes),
+        amendments=[AmendmentDiff(change, [_diff(key) for key in change.keys]) for change in changes],
+        rules=protocols.rule_list(study),
+        effective_sha256=protocols.effective_sha256(study),
+        seal=predictions.seals.order_by("pk").first() if predictions else None,
+        files=list(study.sourcefiles.all()),
+    )  # fmt: skip
+
+
+def _diff(key: protocols.KeyChange) -> KeyDiff:
+    before: Any = key.before_sentence or key.before
+    after: Any = key.after_sentence or key.after
+    return KeyDiff(key, value_diff(before, after), isinstance(after, list))
+
+
+def _sentence(version: str, changes: list[protocols.Change]) -> str:
+    if not changes:
+        return f"Protocol {version} holds as it was frozen; nothing amended it."
+    parts = [
+        f"{change.word} {change.amendment.number} changed {counted(len(change.keys), 'key')}" for change in changes
+    ]
+    return sentence(f"protocol {version} holds as amended: {listed(parts)}.")
