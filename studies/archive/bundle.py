@@ -25,7 +25,10 @@ def to_bundle(streams: Sequence[Stream], *, facts_only: bool) -> dict[str, Any]:
     """The bundle of these streams, pools and parents first."""
     if facts_only:
         streams = [
-            Stream(stream.slug, [Record(item.kind, facts_record(item.kind, item.fields)) for item in stream.records])
+            Stream(
+                stream.slug,
+                [Record(item.kind, facts_record(item.kind, item.fields)) for item in stream.records],
+            )
             for stream in streams
         ]
     content = {
@@ -101,7 +104,7 @@ def read_bundle(path: Path) -> list[Stream]:
         raise ArchiveError(f"{path}: cannot be read ({error.strerror})") from None
     values = parse_json(raw, path.name)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
-        raise ArchiveError(f"{path.name}: no study bundle, expected \"format\": \"{FORMAT}\"")
+        raise ArchiveError(f'{path.name}: no study bundle, expected "format": "{FORMAT}"')
     bundle = Document(path.name, values)
     if bundle.whole("version") != VERSION:
         raise bundle.fail("version", bundle.values["version"], f"{VERSION}, the one that this version reads")
@@ -111,7 +114,9 @@ def read_bundle(path: Path) -> list[Stream]:
     except (ValueError, UnicodeEncodeError) as error:
         raise ArchiveError(f"{path.name} content: {error}") from None
     if bundle.text("sha256") != actual:
-        raise ArchiveError(f"{path.name}: sha256 of the content is {actual}, expected {bundle.values['sha256']}")
+        raise ArchiveError(
+            f"{path.name}: sha256 of the content is {actual}, expected {bundle.values['sha256']}"
+        )
     found = bundle.sub("content")
     return [
         *(_read_stream(item, "pool") for item in found.items("pools")),

@@ -91,7 +91,9 @@ def parse_json(content: bytes, name: str) -> Any:
     except UnicodeDecodeError as error:
         raise ArchiveError(f"{name}: byte {error.start} is not UTF-8, expected UTF-8 text") from None
     except json.JSONDecodeError as error:
-        raise ArchiveError(f"{name} line {error.lineno} column {error.colno}: {error.msg}, expected JSON") from None
+        raise ArchiveError(
+            f"{name} line {error.lineno} column {error.colno}: {error.msg}, expected JSON"
+        ) from None
     except RecursionError:
         raise ArchiveError(f"{name}: nested too deeply") from None
 

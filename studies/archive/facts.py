@@ -39,7 +39,9 @@ def rules_form(document: Mapping[str, Any], place: str = "protocol") -> dict[str
     try:
         return facts_form(in_own_words(document))
     except EstimationError as error:
-        raise ArchiveError(f"{place}: {error.field} is not a rule that is implemented; {error.expected}") from None
+        raise ArchiveError(
+            f"{place}: {error.field} is not a rule that is implemented; {error.expected}"
+        ) from None
 
 
 def facts_record(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:

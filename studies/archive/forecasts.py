@@ -72,10 +72,14 @@ def _check_complete(predictions: Sequence[Prediction], targets: Sequence[str], p
     if plan.rules.fitting is not None:
         for method in plan.rules.fitting.methods:
             if method not in groups:
-                raise ArchiveError(f"{path}: no predictions of {method}, expected every method of the protocol")
+                raise ArchiveError(
+                    f"{path}: no predictions of {method}, expected every method of the protocol"
+                )
         for method in groups:
             if method not in plan.rules.fitting.methods:
-                raise ArchiveError(f"{path}: predictions of {method}, a method that the protocol does not have")
+                raise ArchiveError(
+                    f"{path}: predictions of {method}, a method that the protocol does not have"
+                )
 
 
 def _folds(root: Root, path: str, pool_ids: set[str]) -> Iterable[Record]:
@@ -84,7 +88,9 @@ def _folds(root: Root, path: str, pool_ids: set[str]) -> Iterable[Record]:
     folds = retrospective.sub("folds")
     for family in folds.values:
         fold = folds.sub(family)
-        yield _fitted_model(fold.sub("model"), family, fold.sub("source_cost"), environment, root.sha256(path))
+        yield _fitted_model(
+            fold.sub("model"), family, fold.sub("source_cost"), environment, root.sha256(path)
+        )
         yield Record(
             "prediction_set",
             {
@@ -105,10 +111,16 @@ def _folds(root: Root, path: str, pool_ids: set[str]) -> Iterable[Record]:
 def _final_fit(root: Root, path: str) -> Record:
     model = Document(path, root.document(path))
     rest = {
-        key: value for key, value in model.values.items() if key not in ("numerical_environment", "source_cost")
+        key: value
+        for key, value in model.values.items()
+        if key not in ("numerical_environment", "source_cost")
     }
     return _fitted_model(
-        Document(path, rest), "", model.sub("source_cost"), model.mapping("numerical_environment"), root.sha256(path)
+        Document(path, rest),
+        "",
+        model.sub("source_cost"),
+        model.mapping("numerical_environment"),
+        root.sha256(path),
     )
 
 
@@ -130,10 +142,15 @@ def _predictions(
     owner: str, predictions: Iterable[Prediction], targets: set[str], pool_ids: set[str], path: str
 ) -> Iterable[Record]:
     for item in predictions:
-        for field, name in (("configuration_id", item.configuration_id), ("donor", item.donor_configuration_id)):
+        for field, name in (
+            ("configuration_id", item.configuration_id),
+            ("donor", item.donor_configuration_id),
+        ):
             known = pool_ids if field == "donor" or not targets else targets
             if name is not None and name not in known:
-                raise ArchiveError(f"{path}: {item.method} has {field} {name!r}, expected a known configuration")
+                raise ArchiveError(
+                    f"{path}: {item.method} has {field} {name!r}, expected a known configuration"
+                )
         donor, budget = item.donor_configuration_id, item.startup_budget
         yield Record(
             "prediction",
@@ -145,7 +162,9 @@ def _predictions(
                 "peak_mib": item.predicted_peak_mib,
                 "donor": None if donor is None else f"pool:{donor}",
                 "donor_gpu_count_matches": item.donor_gpu_count_matches,
-                "peak_only_label": item.peak_only_predicted_state.value if item.peak_only_predicted_state else "",
+                "peak_only_label": item.peak_only_predicted_state.value
+                if item.peak_only_predicted_state
+                else "",
                 "guard_changed_label": item.startup_guard_changed_state,
                 "guard_applicable": budget.applicable,
                 "guard_sum_mib": budget.budget_plus_actor_mib,

@@ -40,7 +40,9 @@ class CheckedFile:
 def named(document: Document, key: str, folder: str = "", *, may_replace: bool = False) -> list[Declaration]:
     """The files under ``key``, an object from path to sha256; paths are relative to ``folder``."""
     return [
-        Declaration(document.path, folder + path, _digest(document, f"{key}.{path}", value), None, may_replace)
+        Declaration(
+            document.path, folder + path, _digest(document, f"{key}.{path}", value), None, may_replace
+        )
         for path, value in document.mapping(key, optional=True).items()
     ]
 
@@ -58,7 +60,11 @@ def manifest(document: Document, folder: str) -> list[Declaration]:
     for name in document.values:
         entry = document.sub(name)
         size = entry.whole("size_bytes")
-        found.append(Declaration(document.path, folder + name, _digest(entry, "sha256", entry.values.get("sha256")), size))
+        found.append(
+            Declaration(
+                document.path, folder + name, _digest(entry, "sha256", entry.values.get("sha256")), size
+            )
+        )
     return found
 
 
@@ -109,7 +115,9 @@ def _compare(root: Root, item: Declaration, latest: Declaration) -> CheckedFile:
             f"{item.path}: sha256 is {actual}, expected {item.sha256} as named in {item.document}"
         )
     if item.size_bytes is not None and size != item.size_bytes:
-        raise ArchiveError(f"{item.path}: {size} bytes, expected {item.size_bytes} as named in {item.document}")
+        raise ArchiveError(
+            f"{item.path}: {size} bytes, expected {item.size_bytes} as named in {item.document}"
+        )
     return CheckedFile(item, VERIFIED, size)
 
 

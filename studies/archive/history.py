@@ -63,7 +63,10 @@ def _happening(draft: dict[str, Any], position: int) -> Happening:
 
 
 def _draft(item: Document, kind: str, status: str, title: str, detail: str, **times: Any) -> dict[str, Any]:
-    elapsed, devices = item.number("elapsed_seconds", optional=True), item.whole("allocated_gpus", optional=True)
+    elapsed, devices = (
+        item.number("elapsed_seconds", optional=True),
+        item.whole("allocated_gpus", optional=True),
+    )
     job = item.text("job_id", optional=True) or item.text("array_job_id", optional=True)
     return {
         "kind": kind,
@@ -86,14 +89,19 @@ def _drafts(item: Document, kind: str) -> Iterator[dict[str, Any]]:
 
 
 def _span(item: Document) -> dict[str, Any]:
-    started = item.moment("started_at_utc", optional=True) or item.moment("first_started_at_utc", optional=True)
+    started = item.moment("started_at_utc", optional=True) or item.moment(
+        "first_started_at_utc", optional=True
+    )
     ended = item.moment("ended_at_utc", optional=True) or item.moment("last_ended_at_utc", optional=True)
     return {"started_at": started, "ended_at": ended or item.moment("cancelled_at_utc", optional=True)}
 
 
 def _preflight(item: Document, kind: str) -> dict[str, Any]:
     status = _status(item)
-    elapsed, devices = item.number("elapsed_seconds", optional=True), item.whole("allocated_gpus", optional=True)
+    elapsed, devices = (
+        item.number("elapsed_seconds", optional=True),
+        item.whole("allocated_gpus", optional=True),
+    )
     what = "Preflight without training" if kind != "read_only_device_diagnostic" else "Device diagnostic"
     job = item.text("job_id", optional=True)
     detail = f"Job {job} held {devices} devices for {elapsed} s. Nothing was trained."
@@ -112,7 +120,9 @@ def _array(item: Document, kind: str) -> dict[str, Any]:
         status = _status(item)
         title = f"Array of {len(requested)} pairs {status}"
         limit = item.whole("maximum_concurrency", optional=True)
-        detail = f"Array {job} ran {len(requested)} pairs" + (f", at most {limit} at a time." if limit else ".")
+        detail = f"Array {job} ran {len(requested)} pairs" + (
+            f", at most {limit} at a time." if limit else "."
+        )
         if item.get("retry_or_replacement", bool, "true or false", optional=True) is False or (
             item.whole("retries", optional=True) == 0
         ):
@@ -128,7 +138,11 @@ def _host_kills(item: Document, kind: str) -> dict[str, Any]:
         f"{job.whole('scheduler_oom_kill_events', optional=True)} kills"
         for job in jobs
     ]
-    detail = f"The scheduler killed workers at the host limit of {limit:,} MiB: {'; '.join(lines)}." if limit else ""
+    detail = (
+        f"The scheduler killed workers at the host limit of {limit:,} MiB: {'; '.join(lines)}."
+        if limit
+        else ""
+    )
     return _draft(
         item, kind, "noted", f"Host memory killed {len(jobs)} jobs", detail,
         ended_at=item.moment("observed_at_utc", optional=True),
@@ -158,7 +172,10 @@ def _change(history: Document) -> dict[str, Any]:
 
 def _closing(outcomes: Document) -> dict[str, Any]:
     planned, launched = outcomes.whole("planned_slots"), outcomes.whole("launched_invocations")
-    resolved, unresolved = outcomes.whole("resolved_configurations"), outcomes.whole("unresolved_configurations")
+    resolved, unresolved = (
+        outcomes.whole("resolved_configurations"),
+        outcomes.whole("unresolved_configurations"),
+    )
     assert resolved is not None
     assert unresolved is not None
     return _draft(

@@ -87,7 +87,9 @@ def _import(stream: Stream, hashes: dict[str, int], progress: Progress) -> Repor
         return Report(stream.slug, kind, False, kinds_in(stream.records), hashes)
     parent = stream.head.get("parent")
     if parent and not Study.objects.filter(slug=parent).exists():
-        raise ArchiveError(f"study {stream.slug} follows {parent}, which is not imported yet; import {parent} first")
+        raise ArchiveError(
+            f"study {stream.slug} follows {parent}, which is not imported yet; import {parent} first"
+        )
     loaded = load_stream(stream, progress)
     if isinstance(loaded, Study):
         check_inherited(loaded)

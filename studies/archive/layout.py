@@ -84,7 +84,9 @@ def read_documents(root: Root, layout: Layout, *, with_history: bool = True) -> 
     for number, name in enumerate(names, start=1):
         match = _AMENDMENT.fullmatch(name)
         if match is None or int(match[1]) != number:
-            raise ArchiveError(f"{layout.path(name)}: unexpected amendment, expected number {number:02d} next")
+            raise ArchiveError(
+                f"{layout.path(name)}: unexpected amendment, expected number {number:02d} next"
+            )
     return Documents(
         layout=layout,
         protocol=_document(root, layout.path("protocol.json")),

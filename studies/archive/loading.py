@@ -12,8 +12,8 @@ from rlvram_site.ledger.chain import record_all
 from studies.archive.errors import ArchiveError
 from studies.archive.facts import facts_record
 from studies.archive.records import (
-    POOL_KINDS,
     KINDS,
+    POOL_KINDS,
     Names,
     Record,
     Stream,
@@ -119,7 +119,9 @@ def load_stream(stream: Stream, progress: Progress = lambda count: None) -> Pool
             try:
                 record_all(rows)
             except IntegrityError as error:
-                raise ArchiveError(f"{place}: {run[0].kind}: two records contradict each other ({error})") from None
+                raise ArchiveError(
+                    f"{place}: {run[0].kind}: two records contradict each other ({error})"
+                ) from None
             for row in rows:
                 scopes[""].add(row)
             progress(len(rows))

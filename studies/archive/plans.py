@@ -57,15 +57,23 @@ def read_plan(root: Root, documents: Documents) -> Plan:
     return Plan(rules, targets, slots)
 
 
-def read_rules(root: Root, documents: Documents) -> ProtocolRules:
-    """The rules of the effective protocol: base and amendments in their order."""
-    amendments = [
-        Amendment.from_document(amendment.path, amendment.values) for amendment in _checked(documents.amendments)
-    ]
+def effective_document(root: Root, documents: Documents) -> dict[str, Any]:
+    """The effective protocol: base and amendments in their order, as the archive spells it."""
     try:
-        effective = effective_protocol(
+        amendments = [
+            Amendment.from_document(item.path, item.values) for item in _checked(documents.amendments)
+        ]
+        return effective_protocol(
             documents.protocol.values, amendments, base_sha256=root.sha256(documents.protocol.path)
         )
+    except EstimationError as error:
+        raise ArchiveError(f"{documents.layout.folder}: {error}") from None
+
+
+def read_rules(root: Root, documents: Documents) -> ProtocolRules:
+    """The typed rules of the effective protocol."""
+    effective = effective_document(root, documents)
+    try:
         return parse_rules(effective)
     except EstimationError as error:
         raise ArchiveError(f"{documents.layout.folder}: {error}") from None
@@ -92,7 +100,9 @@ def _check_slots(slots: list[Row], targets: list[Row], rules: ProtocolRules, lay
         seeds[name].append(seed)
         for column in columns.SHARED_WITH_TARGETS:
             if slot.cells[column] != by_id[name].cells[column]:
-                raise slot.fail(column, slot.cells[column], f"{by_id[name].cells[column]!r} as in its configuration")
+                raise slot.fail(
+                    column, slot.cells[column], f"{by_id[name].cells[column]!r} as in its configuration"
+                )
     for name, found in seeds.items():
         if len(found) != len(rules.evaluation_seeds):
             raise ArchiveError(
@@ -132,7 +142,9 @@ def plan_records(root: Root, documents: Documents, plan: Plan) -> list[Record]:
 def _slot(row: Row, position: int) -> Record:
     ordinals = row.text("gpu_subset_ordinals").split(";")
     if not all(item.isdigit() for item in ordinals) or len(ordinals) != row.whole("gpu_count"):
-        raise row.fail("gpu_subset_ordinals", ";".join(ordinals), "one ordinal for each task device, joined by ;")
+        raise row.fail(
+            "gpu_subset_ordinals", ";".join(ordinals), "one ordinal for each task device, joined by ;"
+        )
     fields: dict[str, Any] = {
         "configuration": row.text("configuration_id"),
         "seed": row.whole("training_seed"),
@@ -159,7 +171,9 @@ def _amendment(root: Root, document: Document, number: int) -> Record:
             "amended_at": document.moment("amended_at_utc"),
             "updates": document.mapping("updates"),
             "reason": document.text("reason", optional=True),
-            "document": {key: value for key, value in document.values.items() if key not in _AMENDMENT_FIELDS},
+            "document": {
+                key: value for key, value in document.values.items() if key not in _AMENDMENT_FIELDS
+            },
         },
     )
 
@@ -169,5 +183,7 @@ def refuse_pool_targets(plan: Plan, pool_ids: set[str]) -> None:
     for row in plan.targets:
         if row.cells["configuration_id"] in pool_ids:
             raise row.fail(
-                "configuration_id", row.cells["configuration_id"], f"a configuration outside the pool ({CONFIGURATIONS})"
+                "configuration_id",
+                row.cells["configuration_id"],
+                f"a configuration outside the pool ({CONFIGURATIONS})",
             )

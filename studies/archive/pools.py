@@ -67,8 +67,11 @@ def configuration_record(row: Row) -> Record:
     return Record("configuration", fields)
 
 
-def read_pool(root: Root, metadata: Document) -> Stream:
-    """The whole pool: every configuration with its outcome, and the architectures of the study's models."""
+def read_pool_rows(root: Root) -> tuple[list[Row], dict[str, Row]]:
+    """The pool's configurations, and each one's outcome by its id.
+
+    Raises ``ArchiveError`` for a configuration without an outcome or an outcome without a configuration.
+    """
     configurations = read_configurations(root, CONFIGURATIONS)
     outcomes = {
         row.cells["configuration_id"]: row
@@ -81,6 +84,12 @@ def read_pool(root: Root, metadata: Document) -> Stream:
     for row in configurations:
         if row.cells["configuration_id"] not in outcomes:
             raise row.fail("configuration_id", row.cells["configuration_id"], f"a row in {OUTCOMES}")
+    return configurations, outcomes
+
+
+def read_pool(root: Root, metadata: Document) -> Stream:
+    """The whole pool: every configuration with its outcome, and the architectures of the study's models."""
+    configurations, outcomes = read_pool_rows(root)
     head = Record(
         "pool",
         {
@@ -131,5 +140,7 @@ def _architecture(metadata: Document, model_id: str) -> Record:
     fields["shard_header_sha256"] = model.mapping("shard_header_sha256")
     unknown = set(model.values) - set(fields) - {"scope"}
     if unknown:
-        raise ArchiveError(f"{model.path} {sorted(unknown)[0]}: unknown key, expected {', '.join(sorted(fields))}")
+        raise ArchiveError(
+            f"{model.path} {sorted(unknown)[0]}: unknown key, expected {', '.join(sorted(fields))}"
+        )
     return Record("architecture", fields)

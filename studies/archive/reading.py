@@ -54,9 +54,13 @@ def read_archive(folder: Path, wanted: Iterable[str] = ()) -> ReadArchive:
     slugs = list(wanted) or list(present)
     for slug in slugs:
         if slug not in present:
-            raise ArchiveError(f"{folder}: study {slug!r} is not in it, expected one of {', '.join(present) or 'none'}")
+            raise ArchiveError(
+                f"{folder}: study {slug!r} is not in it, expected one of {', '.join(present) or 'none'}"
+            )
     if not slugs:
-        raise ArchiveError(f"{folder}: no study in it, expected {' or '.join(x.path('protocol.json') for x in LAYOUTS.values())}")
+        raise ArchiveError(
+            f"{folder}: no study in it, expected {' or '.join(x.path('protocol.json') for x in LAYOUTS.values())}"
+        )
     # Bytes first: nothing of a document is used before the hashes named for it hold.
     documents = {slug: read_documents(root, present[slug]) for slug in slugs}
     files = {slug: check_hashes(root, documents[slug]) for slug in slugs}

@@ -185,7 +185,9 @@ def _key(item: models.ForeignKey, pk: int, row: LedgerRecord, scopes: dict[str, 
     raise ArchiveError(f"{row._meta.verbose_name} {row.pk}: its {item.name} belongs to another study")
 
 
-def build_row(record: Record, owner: LedgerRecord | None, scopes: dict[str, Names], place: str) -> LedgerRecord:
+def build_row(
+    record: Record, owner: LedgerRecord | None, scopes: dict[str, Names], place: str
+) -> LedgerRecord:
     """An unsaved row from a record.
 
     Raises ``ArchiveError`` that names the place, the field, its value and what was expected.
@@ -218,7 +220,9 @@ def _find(item: models.ForeignKey, key: Any, scopes: dict[str, Names], place: st
     if isinstance(row, Study):
         found = target._default_manager.filter(slug=str(key)).first()
         if found is None:
-            raise ArchiveError(f"{place}: {key!r}, expected a {target._meta.verbose_name} that is already imported")
+            raise ArchiveError(
+                f"{place}: {key!r}, expected a {target._meta.verbose_name} that is already imported"
+            )
         return found
     prefix, _, rest = str(key).rpartition(":")
     names = scopes.get(f"{prefix}:" if prefix else "", Names())
@@ -235,7 +239,9 @@ def _clean(item: models.Field, value: Any, row: LedgerRecord, place: str) -> Any
     if isinstance(item, models.JSONField):
         return value
     if isinstance(item, models.BooleanField) != isinstance(value, bool):
-        raise ArchiveError(f"{place}: {value!r}, expected {'true or false' if value is not True else 'no boolean'}")
+        raise ArchiveError(
+            f"{place}: {value!r}, expected {'true or false' if value is not True else 'no boolean'}"
+        )
     if isinstance(item, models.CharField | models.TextField) and not isinstance(value, str):
         raise ArchiveError(f"{place}: {value!r}, expected a text")
     try:

@@ -54,7 +54,9 @@ def read_outcomes(
     for name in planned:
         if name not in reported:
             raise ArchiveError(f"{path}: no row for {name}, expected one for every planned slot")
-    return Outcomes(found, [_allocation(item) for item in allocations], _totals(costs, root.sha256(costs_path)))
+    return Outcomes(
+        found, [_allocation(item) for item in allocations], _totals(costs, root.sha256(costs_path))
+    )
 
 
 def _check_planned(row: Row, planned: Mapping[str, Row], commits: Mapping[str, str], layout: Layout) -> None:
@@ -67,14 +69,18 @@ def _check_planned(row: Row, planned: Mapping[str, Row], commits: Mapping[str, s
             raise row.fail(column, row.cells[column], f"{slot.cells[column]!r} as planned")
     commit, pair = row.text("expected_execution_commit"), row.cells["pair_id"]
     if commits.get(pair) != commit:
-        raise row.fail("expected_execution_commit", commit, f"{commits.get(pair)!r} as in the execution commits")
+        raise row.fail(
+            "expected_execution_commit", commit, f"{commits.get(pair)!r} as in the execution commits"
+        )
 
 
 def _slot_record(row: Row, states: Mapping[str, str], margin_mib: int) -> Record:
     state = row.one_of("state", _STATES)
     eligible, completed, launched = row.boolean("eligible"), row.boolean("completed"), row.boolean("launched")
     if eligible != (state != UNRESOLVED):
-        raise row.fail("state", state, f"{'one of the three labels' if eligible else UNRESOLVED}, as eligible says")
+        raise row.fail(
+            "state", state, f"{'one of the three labels' if eligible else UNRESOLVED}, as eligible says"
+        )
     if not launched:
         if state != UNRESOLVED or completed:
             raise row.fail("launched", False, "True for a slot that has an outcome")
@@ -134,7 +140,10 @@ def _attempt(row: Row, state: str, states: Mapping[str, str], margin_mib: int) -
 def _non_launch(row: Row) -> Record:
     diagnosis, reason = "not_started", "never launched"
     if text_sha256(row.text_or_blank("reason")) == _SCHEDULER_IDENTITY:
-        diagnosis, reason = "scheduler_identity", "never launched: the scheduler answered with another allocation"
+        diagnosis, reason = (
+            "scheduler_identity",
+            "never launched: the scheduler answered with another allocation",
+        )
     facts = _facts(row) | {
         name: row.number_or_none(name) for name in ("task_gpu_seconds", "invocation_reservation_gpu_seconds")
     }
@@ -156,9 +165,7 @@ def _facts(row: Row) -> dict[str, Any]:
     return facts
 
 
-def unresolved_because(
-    kind: str, stage: str, errors: Sequence[str], scheduler_state: str
-) -> tuple[str, str]:
+def unresolved_because(kind: str, stage: str, errors: Sequence[str], scheduler_state: str) -> tuple[str, str]:
     """Diagnosis and our words for a launched slot that stayed unresolved.
 
     ``kind`` is the source's failure kind, ``scheduler_state`` what the scheduler says of the allocation.

@@ -91,7 +91,9 @@ def read_table(
     try:
         header = next(reader, None)
         if header is None:
-            raise ArchiveError(f"{path} line 1: the file is empty, expected a header with {', '.join(columns)}")
+            raise ArchiveError(
+                f"{path} line 1: the file is empty, expected a header with {', '.join(columns)}"
+            )
         _check_header(header, path, columns, optional)
         for cells in reader:
             if len(cells) != len(header):
@@ -100,7 +102,9 @@ def read_table(
                 )
             rows.append(Row(path, reader.line_num, dict(zip(header, cells, strict=True))))
     except csv.Error as error:
-        raise ArchiveError(f"{path} line {reader.line_num}: {error}, expected comma-separated values") from None
+        raise ArchiveError(
+            f"{path} line {reader.line_num}: {error}, expected comma-separated values"
+        ) from None
     _check_keys(rows, key)
     return rows
 
@@ -108,9 +112,13 @@ def read_table(
 def _check_header(header: Sequence[str], path: str, columns: Sequence[str], optional: Sequence[str]) -> None:
     for name in header:
         if header.count(name) > 1:
-            raise ArchiveError(f"{path} line 1 column {name}: stands {header.count(name)} times, expected once")
+            raise ArchiveError(
+                f"{path} line 1 column {name}: stands {header.count(name)} times, expected once"
+            )
         if name not in columns and name not in optional:
-            raise ArchiveError(f"{path} line 1 column {name}: unknown, expected {', '.join((*columns, *optional))}")
+            raise ArchiveError(
+                f"{path} line 1 column {name}: unknown, expected {', '.join((*columns, *optional))}"
+            )
     for name in columns:
         if name not in header:
             raise ArchiveError(f"{path} line 1 column {name}: missing")

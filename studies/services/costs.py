@@ -55,7 +55,9 @@ def panel_cost(study: Study) -> list[ScopeCost]:
     ]
     totals: dict[str, dict[str, Any]] = dict(panel_costs(invocations, allocations))
     preflights = [
-        event.gpu_seconds for event in Event.objects.filter(study=study) if event.facts.get("training_launched") is False
+        event.gpu_seconds
+        for event in Event.objects.filter(study=study)
+        if event.facts.get("training_launched") is False
     ]
     totals[CostTotal.Scope.PREFLIGHT] = time_total(preflights, CostTotal.Scope.PREFLIGHT)
     stated = {row.scope: row for row in CostTotal.objects.filter(study=study)}

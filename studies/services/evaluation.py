@@ -17,7 +17,9 @@ from studies.services.forecasts import fold_sets, forecasts, in_method_order, pa
 from studies.services.panel import Panel, load_panel
 from studies.services.pools import architectures, pool_configuration, pool_of
 
-INTERPRETATION = "Only resolved configurations are scored. An unresolved one is neither a success nor a failure."
+INTERPRETATION = (
+    "Only resolved configurations are scored. An unresolved one is neither a success nor a failure."
+)
 RULES_VERSION = "scoring-1"
 
 
@@ -46,7 +48,10 @@ def _fold_configurations(prediction_set: PredictionSet) -> list[PoolConfiguratio
     pool = pool_of(prediction_set.study)
     known = architectures(pool)
     rows = pool.configurations.filter(predictions__prediction_set=prediction_set).distinct()
-    return [pool_configuration(row, known) for row in rows.select_related("pool_outcome").order_by("configuration_id")]
+    return [
+        pool_configuration(row, known)
+        for row in rows.select_related("pool_outcome").order_by("configuration_id")
+    ]
 
 
 def fold_scores(prediction_set: PredictionSet) -> dict[str, Any]:
@@ -115,8 +120,6 @@ def _evaluate(prediction_set: PredictionSet) -> tuple[dict[str, str], dict[str, 
         ]
         return {**inputs, "outcomes": digest(truths)}, {"scores": fold_scores(prediction_set)}
     panel = load_panel(study)
-    outcomes = [
-        [slot.slot.experiment_id, slot.outcome.kind, slot.outcome.peak_mib] for slot in panel.slots
-    ]
+    outcomes = [[slot.slot.experiment_id, slot.outcome.kind, slot.outcome.peak_mib] for slot in panel.slots]
     result = {**panel_evaluation(panel), "always_rule": always_rule(panel)}
     return {**inputs, "outcomes": digest(outcomes)}, result

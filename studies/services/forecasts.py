@@ -19,7 +19,11 @@ def panel_set(study: Study) -> PredictionSet | None:
 
 def fold_sets(study: Study) -> list[PredictionSet]:
     """The newest set of each held-out family, by family."""
-    sets = study.predictionsets.filter(kind=PredictionSet.Kind.FOLD).order_by("pk").select_related("fitted_model")
+    sets = (
+        study.predictionsets.filter(kind=PredictionSet.Kind.FOLD)
+        .order_by("pk")
+        .select_related("fitted_model")
+    )
     return [item for _, item in sorted({item.fold: item for item in sets}.items())]
 
 

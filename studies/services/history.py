@@ -24,9 +24,10 @@ class HistoryItem:
     Attributes:
         lane: one of ``LANES``.
         title, detail: our words for a page.
-        at: when it became known, UTC.
-        started_at: when what lasted began; None for a point in time.
-        stated: whether its source states the time. If not, ``at`` is when it was recorded here.
+        at: when it happened, or when it began if it lasted; UTC.
+        ended_at: when what lasted ended; None for a point in time.
+        known_at: when it became known, which decides what an "as of" view shows.
+        stated: whether its source states the time. If not, it stands where its source or the ledger has it.
         number: its sequence number in the ledger.
         actor: who recorded it.
         row: what is recorded.
@@ -36,7 +37,8 @@ class HistoryItem:
     title: str
     detail: str
     at: dt.datetime
-    started_at: dt.datetime | None
+    ended_at: dt.datetime | None
+    known_at: dt.datetime
     stated: bool
     number: int
     actor: str
@@ -47,20 +49,23 @@ def timeline(study: Study) -> list[HistoryItem]:
     """All items by time, and by ledger order within one moment. The number of queries does not grow."""
     known = KnownTimes(study)
     links = {
-        (link.record_type, link.record_id): link for link in LedgerEntry.objects.filter(stream__name=study.stream)
+        (link.record_type, link.record_id): link
+        for link in LedgerEntry.objects.filter(stream__name=study.stream)
     }
     items = []
     for row, lane, title, detail in _rows(study):
         link = links[row._meta.label_lower, row.pk]
-        stated = known.stated(row)
+        known_at, started = known.at(row), getattr(row, "started_at", None)
+        lasted = started is not None and getattr(row, "ended_at", None) is not None
         items.append(
             HistoryItem(
                 lane=lane,
                 title=title,
                 detail=detail,
-                at=stated or row.recorded_at,
-                started_at=getattr(row, "started_at", None),
-                stated=stated is not None,
+                at=started or known_at,
+                ended_at=row.ended_at if lasted else None,  # type: ignore[attr-defined]
+                known_at=known_at,
+                stated=known.stated(row) is not None,
                 number=link.sequence,
                 actor=link.actor,
                 row=row,
@@ -71,7 +76,7 @@ def timeline(study: Study) -> list[HistoryItem]:
 
 def moments(study: Study) -> list[dt.datetime]:
     """The moments at which something became known, ascending: the places where an "as of" cursor can stand."""
-    return sorted({item.at for item in timeline(study)})
+    return sorted({item.known_at for item in timeline(study)})
 
 
 def _rows(study: Study) -> Iterator[tuple[LedgerRecord, str, str, str]]:

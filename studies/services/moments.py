@@ -13,16 +13,36 @@ class KnownTimes:
 
     def __init__(self, study: Study) -> None:
         self._ends = {
-            row.pair_id: row.ended_at for row in Allocation.objects.filter(study=study) if row.ended_at is not None
+            row.pair_id: row.ended_at
+            for row in Allocation.objects.filter(study=study)
+            if row.ended_at is not None
         }
+        self._untimed = self._place_untimed(study)
+
+    def _place_untimed(self, study: Study) -> dict[int, dt.datetime]:
+        """An event without a time stands where its source has it: after the event, seal or protocol before it."""
+        before = Protocol.objects.filter(study=study).values_list("frozen_at", flat=True).first()
+        before = (
+            Seal.objects.filter(study=study).values_list("sealed_at", flat=True).order_by("pk").first()
+            or before
+        )
+        places = {}
+        for event in Event.objects.filter(study=study).order_by("position"):
+            stated = event.ended_at or event.started_at
+            if stated is None and before is not None:
+                places[event.pk] = before
+            before = stated or before
+        return places
 
     def at(self, row: LedgerRecord) -> dt.datetime:
         """The moment at which ``row`` became known.
 
         An attempt's own end, else the end of its pair's allocation; a protocol's, seal's or amendment's
-        stated time; an event's end or start. What states no time counts from when it was recorded here.
+        stated time; an event's end or start, or the place that its source gives it. Anything else counts from
+        when it was recorded here.
         """
-        return self.stated(row) or row.recorded_at
+        placed = self._untimed.get(row.pk) if isinstance(row, Event) else None
+        return self.stated(row) or placed or row.recorded_at
 
     def stated(self, row: LedgerRecord) -> dt.datetime | None:
         """The stated time alone; None where the source states none."""

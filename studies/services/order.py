@@ -17,13 +17,17 @@ def sequence_of(row: LedgerRecord) -> int:
 
 def sequences(rows: QuerySet) -> dict[int, int]:
     """Sequence numbers by primary key, in one query."""
-    links = LedgerEntry.objects.filter(record_type=rows.model._meta.label_lower, record_id__in=rows.values("pk"))
+    links = LedgerEntry.objects.filter(
+        record_type=rows.model._meta.label_lower, record_id__in=rows.values("pk")
+    )
     return dict(links.values_list("record_id", "sequence"))
 
 
 def first_sequence(rows: QuerySet) -> int | None:
     """The smallest sequence number of these rows, or None if there is none."""
-    links = LedgerEntry.objects.filter(record_type=rows.model._meta.label_lower, record_id__in=rows.values("pk"))
+    links = LedgerEntry.objects.filter(
+        record_type=rows.model._meta.label_lower, record_id__in=rows.values("pk")
+    )
     return links.aggregate(first=Min("sequence"))["first"]
 
 

@@ -100,7 +100,9 @@ class Panel:
     @property
     def slots(self) -> tuple[SlotState, ...]:
         """All planned slots, in schedule order."""
-        return tuple(sorted((slot for row in self.rows for slot in row.slots), key=lambda item: item.slot.position))
+        return tuple(
+            sorted((slot for row in self.rows for slot in row.slots), key=lambda item: item.slot.position)
+        )
 
     @property
     def resolved(self) -> tuple[PanelRow, ...]:
@@ -142,7 +144,11 @@ def cell_state(predicted: str, resolution: Resolution) -> str:
     return "approved_failed" if resolution.label is Label.MEMORY_FAILURE else "approved_above_margin"
 
 
-UNSCORED_APPROVALS = ("approved_unscored", "approved_unscored_known_failure", "approved_unscored_known_exceedance")
+UNSCORED_APPROVALS = (
+    "approved_unscored",
+    "approved_unscored_known_failure",
+    "approved_unscored_known_exceedance",
+)
 
 
 def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
@@ -164,7 +170,9 @@ def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
     exclusions: dict[int, list[Exclusion]] = defaultdict(list)
     for exclusion in then(Exclusion.objects.filter(study=study)):
         exclusions[exclusion.attempt_id].append(exclusion)
-    launches = {row.slot_id: row for row in then(NonLaunch.objects.filter(study=study).select_related("slot"))}
+    launches = {
+        row.slot_id: row for row in then(NonLaunch.objects.filter(study=study).select_related("slot"))
+    }
     by_slot: dict[int | None, list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         by_slot[attempt.slot_id].append(attempt)

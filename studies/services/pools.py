@@ -22,7 +22,9 @@ def architectures(pool: Pool) -> dict[str, Architecture]:
 
 def architecture_of(row: ModelArchitecture) -> Architecture:
     """The counts that the volumes need."""
-    return Architecture.from_metadata({name: getattr(row, name) for name in Architecture.__dataclass_fields__})
+    return Architecture.from_metadata(
+        {name: getattr(row, name) for name in Architecture.__dataclass_fields__}
+    )
 
 
 def settings_of(configuration: Configuration) -> Settings:

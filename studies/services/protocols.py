@@ -143,8 +143,10 @@ def rule_list(study: Study) -> list[Rule]:
 def _flat(document: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in document.items():
         path = f"{prefix}{key}"
-        if isinstance(value, dict) and set(value) != {"text_sha256"} and any(
-            name.startswith(f"{path}.") for name in TEXT_KEYS
+        if (
+            isinstance(value, dict)
+            and set(value) != {"text_sha256"}
+            and any(name.startswith(f"{path}.") for name in TEXT_KEYS)
         ):
             yield from _flat(value, f"{path}.")
         else:

@@ -88,7 +88,9 @@ def seal_predictions(prediction_set: PredictionSet, sealed_at: dt.datetime | Non
                 item.source_path or f"amendment {item.number}": item.sha256 for item in study.amendments.all()
             },
             "input_sha256": {"effective protocol": protocols.effective_sha256(study)},
-            "output_sha256": {"predictions": digest([item.to_record() for item in forecasts(prediction_set)])},
+            "output_sha256": {
+                "predictions": digest([item.to_record() for item in forecasts(prediction_set)])
+            },
         }
         moment = sealed_at or timezone.now()
         seal = Seal(

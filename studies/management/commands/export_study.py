@@ -21,7 +21,9 @@ class Command(BaseCommand):
         parser.add_argument("slug", nargs="+", help="slug of a study")
         parser.add_argument("--output", type=Path, required=True, help="a file that is not there yet")
         parser.add_argument(
-            "--facts-only", action="store_true", help="leave out sentences of the studies' authors; keep their sha256"
+            "--facts-only",
+            action="store_true",
+            help="leave out sentences of the studies' authors; keep their sha256",
         )
 
     def handle(self, *args, **options) -> None:

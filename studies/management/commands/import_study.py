@@ -48,7 +48,9 @@ class Command(BaseCommand):
 
 
 def _line(report: Report) -> str:
-    counts = ", ".join(f"{report.counts[kind]} {word}" for kind, word in _WORDS.items() if kind in report.counts)
+    counts = ", ".join(
+        f"{report.counts[kind]} {word}" for kind, word in _WORDS.items() if kind in report.counts
+    )
     hashes = ", ".join(f"{count} {state}" for state, count in report.hashes.items())
     state = "imported" if report.changed else "no change"
     return f"{report.kind} {report.slug}: {state} ({counts}{'; named files: ' + hashes if hashes else ''})"

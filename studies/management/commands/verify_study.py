@@ -1,0 +1,84 @@
+"""Verify a study's archive: hashes, effective protocol, and everything that can be computed again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from studies.archive.documents import Root
+from studies.archive.environment import recorded_python, recorded_versions, refit_in
+from studies.archive.errors import ArchiveError
+from studies.archive.layout import LAYOUTS, Layout
+from studies.archive.verification import Refit, Report, verify
+
+
+class Command(BaseCommand):
+    help = (
+        "Checks every named hash, rebuilds the effective protocol, and recomputes predictions, scores and costs; "
+        "with --refit also fits afresh. Reads no prospective outcome. Exits 0 if it passed and 1 if it did not."
+    )
+
+    def add_arguments(self, parser) -> None:
+        parser.add_argument("slug", help=f"study in the archive: {' or '.join(LAYOUTS)}")
+        parser.add_argument("--archive", type=Path, required=True, help="root folder of the archive")
+        parser.add_argument(
+            "--output", type=Path, required=True, help="report file (JSON) that is not there yet"
+        )
+        parser.add_argument("--refit", action="store_true", help="fit afresh and compare again")
+        parser.add_argument(
+            "--recorded-environment", action="store_true",
+            help="refit in an isolated environment with the library versions that the study recorded, where "
+                 "everything must agree; built once, needs pip's package index the first time",
+        )  # fmt: skip
+        parser.add_argument("--format", choices=("line", "json"), default="line", help="what to print")
+
+    def handle(self, *args, **options) -> None:
+        output: Path = options["output"]
+        if output.exists():
+            raise CommandError(f"{output}: exists already, expected a file that is not there yet")
+        layout = LAYOUTS.get(options["slug"])
+        if layout is None:
+            raise CommandError(f"study {options['slug']!r}, expected one of {', '.join(LAYOUTS)}")
+        if not (options["archive"] / "benchmark").is_dir():
+            raise CommandError(
+                f"{options['archive']}: no folder 'benchmark' in it, expected the root of a study archive"
+            )
+        root = Root(options["archive"])
+        try:
+            fresh = _recorded_refit(root, layout) if options["recorded_environment"] else None
+        except ArchiveError as error:
+            report = Report(layout.slug, problem=str(error))
+        else:
+            refits = options["refit"] or options["recorded_environment"]
+            report = verify(root, layout, fresh=fresh, refits=refits)
+        document = report.to_document()
+        _write(output, document)
+        self.stdout.write(
+            json.dumps(document, indent=2, sort_keys=True) if options["format"] == "json" else report.line()
+        )
+        if not report.passed:
+            sys.exit(1)
+
+
+def _recorded_refit(root: Root, layout: Layout) -> Refit:
+    fitting = LAYOUTS[layout.parent] if layout.parent else layout
+    path = fitting.path("fitted_model.json")
+    environment = root.document(path).get("numerical_environment")
+    versions = recorded_versions(environment if isinstance(environment, dict) else {}, path)
+    python = recorded_python(versions, Path(settings.DATA_DIR))
+    return partial(refit_in, python, source=Path(settings.BASE_DIR))
+
+
+def _write(path: Path, document: dict[str, Any]) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            json.dump(document, file, indent=2, sort_keys=True)
+            file.write("\n")
+    except OSError as error:
+        raise CommandError(f"{path}: cannot be written ({error.strerror})") from None
