@@ -1,0 +1,36 @@
+"""What is recorded about tracked issues. Every table is append-only; what holds now is derived in ``admission.services``.
+
+``issues``    tracked issues, the versions of their text, the thread's items, how many comments it counts, events
+``claims``    status updates, corrections and withdrawals, open questions, related issues
+``changes``   pull requests, their heads, reviews
+``evidence``  receipts, witnesses, measurements, recorded replays
+``proposals`` what the text suggests recording, and what a reviewer decided about it
+"""
+
+from admission.models.changes import Change, ChangeHead, Review
+from admission.models.claims import Correction, OpenQuestion, QuestionMention, RelatedIssue, StatusUpdate
+from admission.models.evidence import Measurement, Receipt, RecordedReplay, Witness
+from admission.models.issues import IssueEvent, IssueVersion, ThreadCount, ThreadItem, TrackedIssue
+from admission.models.proposals import Proposal, ProposalDecision
+
+__all__ = [
+    "Change",
+    "ChangeHead",
+    "Correction",
+    "IssueEvent",
+    "IssueVersion",
+    "Measurement",
+    "OpenQuestion",
+    "Proposal",
+    "ProposalDecision",
+    "QuestionMention",
+    "Receipt",
+    "RecordedReplay",
+    "RelatedIssue",
+    "Review",
+    "StatusUpdate",
+    "ThreadCount",
+    "ThreadItem",
+    "TrackedIssue",
+    "Witness",
+]

@@ -1,0 +1,306 @@
+"""What an exported issue and its timeline say, in GitHub's shape, whatever project they come from.
+
+Everything that has a meaning here becomes a field; the object itself is kept as ``raw`` (without the body, which is
+a field). Events of kinds that nobody here knows are kept like the others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from admission import dates
+from admission.thread.reading import ExportError, pages, storable, values
+from admission.thread.signatures import signed_name
+
+MAX_ITEMS = 200_000
+KNOWN_EVENTS = frozenset(
+    [
+        "added_to_project",
+        "assigned",
+        "auto_merge_enabled",
+        "base_ref_changed",
+        "closed",
+        "commented",
+        "commit-commented",
+        "committed",
+        "connected",
+        "convert_to_draft",
+        "converted_note_to_issue",
+        "converted_to_discussion",
+        "cross-referenced",
+        "demilestoned",
+        "deployed",
+        "disconnected",
+        "head_ref_deleted",
+        "head_ref_force_pushed",
+        "issue_type_added",
+        "labeled",
+        "line-commented",
+        "locked",
+        "marked_as_duplicate",
+        "mentioned",
+        "merged",
+        "milestoned",
+        "moved_columns_in_project",
+        "parent_issue_added",
+        "pinned",
+        "ready_for_review",
+        "referenced",
+        "removed_from_project",
+        "renamed",
+        "reopened",
+        "review_requested",
+        "reviewed",
+        "sub_issue_added",
+        "subscribed",
+        "transferred",
+        "unassigned",
+        "unlabeled",
+        "unlocked",
+        "unmarked_as_duplicate",
+        "unpinned",
+        "unsubscribed",
+        "user_blocked",
+    ]
+)
+_OWN_URL = re.compile(
+    r"^https?://(?:api\.)?[\w.-]+/(?:repos/)?(?P<owner>[\w.-]+)/(?P<name>[\w.-]+)/issues/(?P<number>\d+)(?:[/#?].*)?$"
+)
+
+
+@dataclass(frozen=True)
+class ExportedIssue:
+    """The issue object. ``declared_comments`` is what the issue itself counts."""
+
+    owner: str
+    name: str
+    number: int
+    url: str
+    title: str
+    body: str
+    account: str
+    created: dates.StatedTime
+    updated: dates.StatedTime
+    declared_comments: int
+    state: str
+    raw: dict[str, Any]
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.owner}/{self.name}#{self.number}"
+
+
+@dataclass(frozen=True)
+class ExportedItem:
+    """One comment or event of the timeline, at its place in the file."""
+
+    position: int
+    event: str
+    identity: str
+    stated: dates.StatedTime
+    url: str
+    account: str
+    signed_name: str
+    body: str
+    raw: dict[str, Any]
+
+    @property
+    def is_comment(self) -> bool:
+        return self.event == "commented"
+
+    @property
+    def known(self) -> bool:
+        return self.event in KNOWN_EVENTS
+
+
+def read_issue(text: str, name: str) -> ExportedIssue:
+    """The issue object in ``text``. Raises ``ExportError`` naming the field and what was expected."""
+    found = list(pages(values(text, name)))
+    if len(found) != 1 or not isinstance(found[0], dict):
+        if all(isinstance(item, dict) and ("event" in item or "issue_url" in item) for item in found):
+            raise ExportError(
+                f"{name} is a timeline, not an issue. Give the issue's own object (gh api repos/OWNER/NAME/issues/N) "
+                "as FILE and this one with --timeline"
+            )
+        raise ExportError(f"{name} holds {len(found)} values; expected one issue object")
+    issue = storable(found[0], name)
+    if "event" in issue and "title" not in issue:
+        raise ExportError(f"{name} is one timeline event, not an issue; give it with --timeline")
+    if "message" in issue and "title" not in issue:
+        raise ExportError(
+            f"{name} is an answer of the API that says {_text(issue, 'message')!r}, not an issue"
+        )
+    owner, repository, number = _identity(issue, name)
+    days_only = _days_only([issue])
+    created = _time(issue, "created_at", name, days_only)
+    updated = _time(issue, "updated_at", name, days_only) if issue.get("updated_at") else created
+    declared = issue.get("comments", 0)
+    if isinstance(declared, bool) or not isinstance(declared, int) or not 0 <= declared <= 10**9:
+        raise ExportError(f"{name}: comments is {declared!r:.60}; expected the number of comments")
+    title = issue.get("title")
+    if not isinstance(title, str) or not title.strip():
+        raise ExportError(f"{name}: title is {title!r:.60}; expected the issue's title")
+    body = issue.get("body")
+    if body is not None and not isinstance(body, str):
+        raise ExportError(f"{name}: body is {type(body).__name__}; expected text or null")
+    return ExportedIssue(
+        owner, repository, number, _url(issue.get("html_url")), title, body or "", _account(issue), created,
+        updated, declared, _text(issue, "state"),
+        {key: value for key, value in issue.items() if key not in ("title", "body")},
+    )  # fmt: skip
+
+
+def _identity(issue: dict[str, Any], name: str) -> tuple[str, str, int]:
+    number = issue.get("number")
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 2**31 - 1:
+        raise ExportError(f"{name}: number is {number!r:.60}; expected the issue's number")
+    said: dict[tuple[str, str], str] = {}
+    for key in ("html_url", "url"):
+        value = issue.get(key)
+        match = _OWN_URL.match(value.replace("/pull/", "/issues/")) if isinstance(value, str) else None
+        if match:
+            if int(match["number"]) != number:
+                raise ExportError(f"{name}: number is {number}, but {key} is {value[:200]!r}")
+            said[(match["owner"], match["name"])] = key
+    value = issue.get("repository_url")
+    if isinstance(value, str) and (match := re.search(r"/repos/([\w.-]+)/([\w.-]+)/?$", value)):
+        said[(match[1], match[2])] = "repository_url"
+    if not said:
+        raise ExportError(f"{name}: neither html_url, url nor repository_url names a repository")
+    if len({(owner.lower(), repository.lower()) for owner, repository in said}) > 1:
+        places = ", ".join(f"{key} says {owner}/{repository}" for (owner, repository), key in said.items())
+        raise ExportError(f"{name} names different repositories: {places}")
+    owner, repository = next(iter(said))
+    if max(len(owner), len(repository)) > 100:
+        raise ExportError(f"{name}: the repository's name is longer than 100 characters")
+    return owner, repository, number
+
+
+def read_timeline(text: str, name: str, issue: ExportedIssue) -> list[ExportedItem]:
+    """Every distinct event of ``text`` in file order; pages that overlap are joined.
+
+    Raises ``ExportError`` when something is not an event, or belongs to another issue than ``issue``.
+    """
+    raw_items = list(pages(values(text, name)))
+    if len(raw_items) == 1 and isinstance(raw_items[0], dict) and "title" in raw_items[0]:
+        raise ExportError(f"{name} is an issue object; --timeline expects its timeline")
+    if len(raw_items) > MAX_ITEMS:
+        raise ExportError(f"{name} has {len(raw_items):,} events; at most {MAX_ITEMS:,} are read")
+    items: list[dict[str, Any]] = []
+    for position, raw in enumerate(raw_items, 1):
+        where = f"{name}, event {position}"
+        if not isinstance(raw, dict):
+            raise ExportError(f"{where}: found {type(raw).__name__}; expected an object")
+        item = storable(raw, where)
+        if "event" not in item and "issue_url" in item:
+            item = {"event": "commented", **item}  # …/issues/N/comments prints comments without that word
+        if not isinstance(item.get("event"), str):
+            raise ExportError(f"{where}: event is {item.get('event')!r:.60}; expected the event's name")
+        _check_owner(item, where, issue)
+        items.append(item)
+    return _items(items, name, issue)
+
+
+def _items(raw_items: list[dict[str, Any]], name: str, issue: ExportedIssue) -> list[ExportedItem]:
+    days_only = _days_only([issue.raw, *raw_items])
+    near = issue.created
+    seen: set[str] = set()
+    items = []
+    for position, raw in enumerate(raw_items, 1):
+        where = f"{name}, event {position}"
+        identity = _item_identity(raw)
+        if identity in seen:
+            continue
+        seen.add(identity)
+        key = next((key for key in ("created_at", "submitted_at") if raw.get(key)), "")
+        author = raw.get("author")
+        if key:
+            near = stated = _time(raw, key, where, days_only)
+        elif isinstance(author, dict) and author.get("date"):
+            near = stated = _time(author, "date", where, days_only)
+        else:
+            stated = dates.unknown(near)
+        body = raw.get("body")
+        if body is not None and not isinstance(body, str):
+            raise ExportError(f"{where}: body is {type(body).__name__}; expected text or null")
+        items.append(
+            ExportedItem(
+                position, raw["event"], identity, stated, _url(raw.get("html_url")), _account(raw),
+                signed_name(body or "") if raw["event"] == "commented" else "", body or "",
+                {key: value for key, value in raw.items() if key != "body"},
+            )
+        )  # fmt: skip
+    return items
+
+
+def _item_identity(raw: dict[str, Any]) -> str:
+    number = raw.get("id")
+    if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 10**30:
+        return str(number)
+    node = raw.get("node_id") or raw.get("sha")
+    if isinstance(node, str) and node:
+        return hashlib.sha256(node.encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(raw, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _check_owner(item: dict[str, Any], where: str, issue: ExportedIssue) -> None:
+    for key in ("issue_url", "html_url"):
+        value = item.get(key)
+        match = _OWN_URL.match(value) if isinstance(value, str) else None
+        if match is None:
+            continue
+        named = (match["owner"].lower(), match["name"].lower(), int(match["number"]))
+        if named != (issue.owner.lower(), issue.name.lower(), issue.number):
+            raise ExportError(
+                f"{where} belongs to {match['owner']}/{match['name']}#{match['number']}, "
+                f"the issue is {issue.full_name}"
+            )
+
+
+def _days_only(objects: Iterable[dict[str, Any]]) -> bool:
+    """Whether every time is midnight: then the export only knows days, and none of them is an instant."""
+    times = [
+        value
+        for item in objects
+        for key in ("created_at", "updated_at", "submitted_at", "closed_at")
+        if isinstance(value := item.get(key), str)
+    ]
+    return len(times) > 1 and all(re.search(r"T00:00:00(?:\.0+)?Z$", value) for value in times)
+
+
+def _time(item: dict[str, Any], key: str, where: str, days_only: bool) -> dates.StatedTime:
+    value = item.get(key)
+    try:
+        if not isinstance(value, str):
+            raise ValueError(f"{value!r:.60} is not a time such as 2026-09-07T14:03:11Z")
+        stated = dates.parse_instant(value)
+    except ValueError as error:
+        raise ExportError(f"{where}: {key}: {error}") from None
+    return dates.on_day(stated.day) if days_only else stated
+
+
+def _account(item: dict[str, Any]) -> str:
+    for key in ("user", "actor", "author", "committer"):
+        person = item.get(key)
+        if isinstance(person, dict):
+            login = person.get("login") or person.get("name")
+            if isinstance(login, str):
+                return login[:200]
+    return ""
+
+
+def _text(item: dict[str, Any], key: str) -> str:
+    value = item.get(key)
+    return value[:200] if isinstance(value, str) else ""
+
+
+def _url(value: Any) -> str:
+    """An https address that may become a link, else nothing."""
+    if isinstance(value, str) and len(value) <= 400 and re.match(r"https?://[\w.-]+(?:[:/]|$)", value):
+        return value
+    return ""
