@@ -86,9 +86,8 @@ def _spelled_stream(stream: dict[str, Any]) -> str:
     runs = []
     for run in stream["runs"]:
         rows = ",\n".join(canonical_json(row) for row in run["rows"])
-        runs.append(
-            f'{{"kind": {json.dumps(run["kind"])}, "fields": {json.dumps(run["fields"])}, "rows": [\n{rows}\n]}}'
-        )
+        kind, fields = json.dumps(run["kind"]), json.dumps(run["fields"])
+        runs.append(f'{{"kind": {kind}, "fields": {fields}, "rows": [\n{rows}\n]}}')
     return f'{{"slug": {json.dumps(stream["slug"])}, "runs": [\n' + ",\n".join(runs) + "\n]}"
 
 

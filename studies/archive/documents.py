@@ -16,7 +16,7 @@ CHUNK = 1 << 20
 
 @dataclass
 class Root:
-    """The archive's root folder. Paths are relative to it, with forward slashes, as its documents spell them."""
+    """The archive's root folder. Paths are relative to it, as its documents spell them."""
 
     folder: Path
     _digests: dict[str, str] = field(default_factory=dict)

@@ -89,7 +89,7 @@ def _install(python: Path, requirements: list[str]) -> None:
     if done.returncode:
         reason = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["no message"]
         raise ArchiveError(
-            f"the recorded environment needs {', '.join(requirements)}, which pip could not install: {reason[0]}"
+            f"the recorded environment needs {', '.join(requirements)}; pip could not install it: {reason[0]}"
         )
 
 

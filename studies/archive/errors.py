@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class ArchiveError(Exception):
-    """Something in an archive or bundle that cannot be taken: the text names the place and what was expected."""
+    """Something in an archive or bundle that cannot be taken: its place and what was expected."""

@@ -18,7 +18,7 @@ def streams_for(slugs: Iterable[str]) -> list[Stream]:
     for slug in slugs:
         _add(slug, studies)
     pools: dict[str, Pool] = {study.pool.slug: study.pool for study in studies.values() if study.pool}
-    return [dump_stream(owner) for owner in (*pools.values(), *studies.values())]
+    return [*map(dump_stream, pools.values()), *map(dump_stream, studies.values())]
 
 
 def _add(slug: str, found: dict[str, Study]) -> None:

@@ -21,7 +21,7 @@ def text_sha256(text: str) -> str:
 
 
 def facts_form(value: Any) -> Any:
-    """``value`` with every prose text, at any depth, replaced by its hash. Applying it twice changes nothing."""
+    """``value`` with each prose text, at any depth, as its hash. Applying it twice changes nothing."""
     if isinstance(value, str):
         return {"text_sha256": text_sha256(value)} if " " in value.strip() else value
     if isinstance(value, Mapping):

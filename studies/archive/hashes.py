@@ -86,8 +86,8 @@ def check(root: Root, declarations: Iterable[Declaration]) -> list[CheckedFile]:
         before = latest.get(item.path)
         if before is not None and before.sha256 != item.sha256 and not item.may_replace:
             raise ArchiveError(
-                f"{item.document} names {item.path} with sha256 {item.sha256}, expected {before.sha256} as in "
-                f"{before.document}"
+                f"{item.document} names {item.path} with sha256 {item.sha256}, expected {before.sha256} "
+                f"as in {before.document}"
             )
         latest[item.path] = item
     return [_compare(root, item, latest[item.path]) for item in found]

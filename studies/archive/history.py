@@ -22,7 +22,7 @@ class Happening:
 
 
 def read_events(history: Document) -> list[Happening]:
-    """All events in the source's order. A panel's repairs, which sources mention inside others, stand alone."""
+    """All events in the source's order. Repairs, which sources mention inside others, stand alone."""
     events: list[tuple[Document, str]] = []
     if "events" in history.values:
         events = [(item, item.text("kind")) for item in history.items("events")]
@@ -38,7 +38,7 @@ def read_events(history: Document) -> list[Happening]:
 
 
 def preflight_total(history: Document) -> dict[str, Any] | None:
-    """GPU-seconds of preflights and diagnostics: devices times elapsed seconds, summed over what trained nothing."""
+    """GPU-seconds of what trained nothing: devices times elapsed seconds of preflights and diagnostics."""
     seconds = [
         event.record.fields["gpu_seconds"]
         for event in read_events(history)
@@ -115,7 +115,8 @@ def _array(item: Document, kind: str) -> dict[str, Any]:
         started = len(item.sequence("started_pair_indices"))
         status = "cancelled"
         title = f"Array of {len(requested)} pairs cancelled, {started or 'none'} had started"
-        detail = f"Array {job}: {started} of {len(requested)} pairs started, the other {len(requested) - started} did not."
+        rest = len(requested) - started
+        detail = f"Array {job}: {started} of {len(requested)} pairs started, the other {rest} did not."
     else:
         status = _status(item)
         title = f"Array of {len(requested)} pairs {status}"
@@ -153,8 +154,8 @@ def _repair(item: Document) -> dict[str, Any]:
     never = len(item.sequence("never_started_pair_indices", optional=True))
     draft = _draft(
         item, "runtime_repair", "noted", "Runtime repaired",
-        f"The code that runs a pair was repaired after array {item.text('array_job_id', optional=True)}; what was "
-        f"planned and predicted stayed. Only the {never} pairs that nobody had claimed could still start.",
+        f"The code that runs a pair was repaired after array {item.text('array_job_id', optional=True)}; "
+        f"what was planned and predicted stayed. Only the {never} pairs that nobody had claimed could start.",
         started_at=_span(item)["ended_at"],
     )  # fmt: skip
     return draft | {"facts": {"repair_scope": facts_form(item.values["repair_scope"])}, "source_commit": "",
@@ -163,11 +164,13 @@ def _repair(item: Document) -> dict[str, Any]:
 
 def _change(history: Document) -> dict[str, Any]:
     commit = history.text("source_commit", optional=True)
-    return _draft(
+    draft = _draft(
         history, "runtime_repair", "noted", "Runtime changed before the launch",
         "An allocation's own record is now looked up exactly; the slots that the old look-up had kept from "
         "starting were not run again.",
-    ) | {"facts": {"runtime_change": facts_form(history.values["runtime_change"])}, "source_commit": commit}  # fmt: skip
+    )  # fmt: skip
+    facts = {"runtime_change": facts_form(history.values["runtime_change"])}
+    return draft | {"facts": facts, "source_commit": commit}
 
 
 def _closing(outcomes: Document) -> dict[str, Any]:

@@ -47,8 +47,8 @@ ESTIMATION = Layout(
     frozen_key="frozen_at_utc",
     title="Memory estimation, seven-billion panel",
     question=(
-        "Do model structure and configured work tell more about GPU memory than copying an earlier measurement? "
-        "Three methods predict twelve settings of a larger model before any of them runs."
+        "Do model structure and configured work tell more about GPU memory than copying an earlier "
+        "measurement? Three methods predict twelve settings of a larger model before any of them runs."
     ),
 )
 HOST_CAPACITY = Layout(
@@ -58,8 +58,8 @@ HOST_CAPACITY = Layout(
     frozen_key="specified_at_utc",
     title="Expanded host memory, follow-up",
     question=(
-        "What do the same sealed predictions show when each allocation has 384 GiB of host memory instead of 192? "
-        "Six of the twelve settings run again with new seeds, counted apart from the first panel."
+        "What do the same sealed predictions show when each allocation has 384 GiB of host memory instead "
+        "of 192? Six of the twelve settings run again with new seeds, counted apart from the first panel."
     ),
     parent="estimation",
 )

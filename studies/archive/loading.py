@@ -55,7 +55,7 @@ _NOT_COMPARED: Mapping[str, tuple[str, ...]] = {
     "non_launch": ("reason",),
     "source_file": ("state", "size_bytes"),
 }
-Progress = Callable[[int], None]
+Progress = Callable[[int], object]
 
 
 def owner_of(stream: Stream) -> Pool | Study | None:

@@ -106,7 +106,8 @@ def _check_slots(slots: list[Row], targets: list[Row], rules: ProtocolRules, lay
     for name, found in seeds.items():
         if len(found) != len(rules.evaluation_seeds):
             raise ArchiveError(
-                f"{layout.path('matrix.csv')}: {name} has seeds {sorted(found)}, expected {list(rules.evaluation_seeds)}"
+                f"{layout.path('matrix.csv')}: {name} has seeds {sorted(found)}, "
+                f"expected {list(rules.evaluation_seeds)}"
             )
 
 

@@ -22,13 +22,13 @@ from studies.estimation.labels import Label
 from studies.estimation.volumes import Settings
 
 NOT_REPEATED = "not_repeated"
-_TEXTS = ("configuration_id", "case_id", "model_family", "model_name", "model_id", "workload_id", "workload_name",
-          "legacy_dataset_id", "algorithm", "adaptation", "configuration_level", "accelerator",
-          "peak_measurement")  # fmt: skip
+_TEXTS = ("configuration_id", "case_id", "model_family", "model_name", "model_id", "workload_id",
+          "workload_name", "legacy_dataset_id", "algorithm", "adaptation", "configuration_level",
+          "accelerator", "peak_measurement")  # fmt: skip
 _BLANK_TEXTS = ("condition", "resume_mode")
 _WHOLE = ("gpu_count", "rollout_tp_size", "actor_micro_batch", "rollout_logprob_micro_batch",
-          "ref_logprob_micro_batch", "max_prompt_length", "max_response_length", "max_model_len", "max_num_seqs",
-          "rollout_n", "train_batch_size", "total_training_steps", "device_capacity_mib",
+          "ref_logprob_micro_batch", "max_prompt_length", "max_response_length", "max_model_len",
+          "max_num_seqs", "rollout_n", "train_batch_size", "total_training_steps", "device_capacity_mib",
           "margin_limit_mib")  # fmt: skip
 _BLANK_WHOLE = ("train_max_samples", "val_max_samples", "gpu_monitor_interval_ms", "allocator_trace_sync",
                 "save_freq", "test_freq", "max_actor_ckpt_to_keep")  # fmt: skip
@@ -36,9 +36,9 @@ _BOOLEAN = ("parameter_offload", "optimizer_offload", "free_cache_engine")
 _BLANK_BOOLEAN = ("allocator_trace_enabled", "val_before_train")
 
 _ARCHITECTURE_WHOLE = (
-    "floating_checkpoint_elements", "floating_checkpoint_bytes", "all_linear_layer_adapter_elements", "lora_rank",
-    "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
-    "head_dim", "vocab_size", "tensor_count", "largest_transformer_layer_elements",
+    "floating_checkpoint_elements", "floating_checkpoint_bytes", "all_linear_layer_adapter_elements",
+    "lora_rank", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
+    "num_key_value_heads", "head_dim", "vocab_size", "tensor_count", "largest_transformer_layer_elements",
     "largest_weight_tensor_elements", "non_transformer_layer_elements",
 )  # fmt: skip
 
@@ -114,8 +114,8 @@ def read_pool(root: Root, metadata: Document) -> Stream:
 def _outcome(row: Row) -> Record:
     counts = (
         "eligible_processes", "distinct_seeds", "completed_eligible_processes", "within_margin_processes",
-        "above_margin_processes", "memory_failure_processes", "recorded_attempts", "documented_completed_attempts",
-        "excluded_attempts",
+        "above_margin_processes", "memory_failure_processes", "recorded_attempts",
+        "documented_completed_attempts", "excluded_attempts",
     )  # fmt: skip
     fields: dict[str, Any] = {
         "configuration": row.text("configuration_id"),

@@ -58,9 +58,8 @@ def read_archive(folder: Path, wanted: Iterable[str] = ()) -> ReadArchive:
                 f"{folder}: study {slug!r} is not in it, expected one of {', '.join(present) or 'none'}"
             )
     if not slugs:
-        raise ArchiveError(
-            f"{folder}: no study in it, expected {' or '.join(x.path('protocol.json') for x in LAYOUTS.values())}"
-        )
+        expected = " or ".join(layout.path("protocol.json") for layout in LAYOUTS.values())
+        raise ArchiveError(f"{folder}: no study in it, expected {expected}")
     # Bytes first: nothing of a document is used before the hashes named for it hold.
     documents = {slug: read_documents(root, present[slug]) for slug in slugs}
     files = {slug: check_hashes(root, documents[slug]) for slug in slugs}

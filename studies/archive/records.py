@@ -176,13 +176,23 @@ def _dump(row: LedgerRecord, scopes: dict[str, Names]) -> Record:
 
 
 def _key(item: models.ForeignKey, pk: int, row: LedgerRecord, scopes: dict[str, Names]) -> str:
-    target = item.related_model
+    target = _target(item)
     if isinstance(row, Study):
-        return target._default_manager.get(pk=pk).slug
+        return _owner(item).objects.get(pk=pk).slug
     for prefix, names in scopes.items():
         if (target, pk) in names.keys:
             return prefix + names.keys[target, pk]
     raise ArchiveError(f"{row._meta.verbose_name} {row.pk}: its {item.name} belongs to another study")
+
+
+def _target(item: models.ForeignKey) -> type[LedgerRecord]:
+    assert isinstance(item.related_model, type)
+    assert issubclass(item.related_model, LedgerRecord)
+    return item.related_model
+
+
+def _owner(item: models.ForeignKey) -> type[Pool] | type[Study]:
+    return Pool if item.name == "pool" else Study
 
 
 def build_row(
@@ -216,9 +226,9 @@ def build_row(
 def _find(item: models.ForeignKey, key: Any, scopes: dict[str, Names], place: str, row: LedgerRecord):
     if key is None and item.null:
         return None
-    target = item.related_model
+    target = _target(item)
     if isinstance(row, Study):
-        found = target._default_manager.filter(slug=str(key)).first()
+        found = _owner(item).objects.filter(slug=str(key)).first()
         if found is None:
             raise ArchiveError(
                 f"{place}: {key!r}, expected a {target._meta.verbose_name} that is already imported"

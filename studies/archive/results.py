@@ -36,7 +36,7 @@ class Outcomes:
 def read_outcomes(
     root: Root, layout: Layout, slots: Sequence[Row], commits: Mapping[str, str], margin_mib: int
 ) -> Outcomes:
-    """Attempts and slots that were never launched, with the pair each belongs to; allocations; cost totals."""
+    """Attempts and slots never launched, with the pair each belongs to; allocations; cost totals."""
     costs_path = layout.path("results/costs.json")
     costs = Document(costs_path, root.document(costs_path))
     allocations = costs.items("allocations")
@@ -187,8 +187,9 @@ def _allocation(item: Document) -> Record:
     facts = {
         key: value
         for key, value in item.values.items()
-        if key not in ("pair_id", "job_id", "allocation_gpu_count", "scheduler_state", "whole_allocation_gpu_seconds",
-                       "batch_step_gpu_seconds", "observed_allocation_gpu_seconds")
+        if key not in ("pair_id", "job_id", "allocation_gpu_count", "scheduler_state",
+                       "whole_allocation_gpu_seconds", "batch_step_gpu_seconds",
+                       "observed_allocation_gpu_seconds")
     }  # fmt: skip
     return Record(
         "allocation",

@@ -98,7 +98,7 @@ def read_table(
         for cells in reader:
             if len(cells) != len(header):
                 raise ArchiveError(
-                    f"{path} line {reader.line_num}: {len(cells)} cells, expected {len(header)} as in the header"
+                    f"{path} line {reader.line_num}: {len(cells)} cells, expected the header's {len(header)}"
                 )
             rows.append(Row(path, reader.line_num, dict(zip(header, cells, strict=True))))
     except csv.Error as error:

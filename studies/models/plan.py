@@ -223,8 +223,9 @@ class Configuration(LedgerRecord):
         return self.configuration_id
 
     def get_absolute_url(self) -> str:
-        if self.study_id:
+        if self.study is not None:
             return reverse("configuration", args=[self.study.slug, self.configuration_id])
+        assert self.pool is not None
         return reverse("pool-configuration", args=[self.pool.slug, self.configuration_id])
 
     def ledger_stream(self) -> str:

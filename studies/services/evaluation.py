@@ -1,4 +1,4 @@
-"""Scores of the panel and of the held-out families, under the archive's key names, recorded with their inputs."""
+"""Scores of the panel and of the held-out families under the archive's key names, and recording them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def panel_evaluation(panel: Panel) -> dict[str, Any]:
 
 
 def always_rule(panel: Panel) -> dict[str, Any] | None:
-    """The rule that always predicts the one label of the resolved subset, scored; None if there are more or none."""
+    """The rule that always predicts the resolved subset's one label, scored; None unless it has one."""
     return single_label_rule(resolved_truths(panel.resolutions))
 
 
@@ -55,14 +55,14 @@ def _fold_configurations(prediction_set: PredictionSet) -> list[PoolConfiguratio
 
 
 def fold_scores(prediction_set: PredictionSet) -> dict[str, Any]:
-    """Scores of every method on one held-out family, under the archive's key names. Families are never pooled."""
+    """Scores of every method on one held-out family, under the archive's key names; never pooled."""
     truths = fold_truths(prediction_set)
     groups = by_method(forecasts(prediction_set), [truth.configuration_id for truth in truths])
     return {method: score(groups[method], truths) for method in in_method_order(groups)}
 
 
 def evaluation_document(study: Study) -> dict[str, Any]:
-    """``{"evaluation": …, "folds": {family: {"scores": …}}}``: the archive's numbers, computed from the ledger.
+    """``{"evaluation": …, "folds": {family: {"scores": …}}}``: the archive's numbers from the ledger.
 
     ``evaluation`` has the keys of ``evaluation.json``, each family's ``scores`` those of
     ``retrospective.json``. A study that inherits its predictions has no folds.

@@ -75,7 +75,7 @@ def timeline(study: Study) -> list[HistoryItem]:
 
 
 def moments(study: Study) -> list[dt.datetime]:
-    """The moments at which something became known, ascending: the places where an "as of" cursor can stand."""
+    """The moments at which something became known, ascending: where an "as of" cursor can stand."""
     return sorted({item.known_at for item in timeline(study)})
 
 
@@ -94,7 +94,8 @@ def _rows(study: Study) -> Iterator[tuple[LedgerRecord, str, str, str]]:
     for allocation in Allocation.objects.filter(study=study):
         yield (
             allocation, LAUNCHES, f"Pair {allocation.pair_id}",
-            f"job {allocation.job_id}, {allocation.gpu_count} devices, scheduler state {allocation.scheduler_state}",
+            f"job {allocation.job_id}, {allocation.gpu_count} devices, "
+            f"scheduler state {allocation.scheduler_state}",
         )  # fmt: skip
     for launch in NonLaunch.objects.filter(study=study).select_related("slot"):
         yield launch, LAUNCHES, f"{launch.slot.experiment_id} not launched", launch.reason

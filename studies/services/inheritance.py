@@ -42,8 +42,8 @@ def check_inherited(study: Study) -> None:
     for item in expected:
         if found.pop((item.method, item.configuration_id), None) != item:
             raise ServiceError(
-                f"study {study.slug}: {item.method} on {item.configuration_id} is not the sealed prediction of "
-                f"{rules.inheritance.prediction_origins[item.configuration_id]}"
+                f"study {study.slug}: {item.method} on {item.configuration_id} is not the sealed prediction "
+                f"of {rules.inheritance.prediction_origins[item.configuration_id]}"
             )
     for method, configuration_id in found:
         raise ServiceError(f"study {study.slug}: {method} on {configuration_id} has no prediction to inherit")

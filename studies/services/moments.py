@@ -20,7 +20,7 @@ class KnownTimes:
         self._untimed = self._place_untimed(study)
 
     def _place_untimed(self, study: Study) -> dict[int, dt.datetime]:
-        """An event without a time stands where its source has it: after the event, seal or protocol before it."""
+        """An event without a time stands where its source has it: after the event or seal before it."""
         before = Protocol.objects.filter(study=study).values_list("frozen_at", flat=True).first()
         before = (
             Seal.objects.filter(study=study).values_list("sealed_at", flat=True).order_by("pk").first()

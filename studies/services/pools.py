@@ -39,7 +39,8 @@ def target_of(configuration: Configuration, known: dict[str, Architecture]) -> T
     """
     if configuration.model_id not in known:
         raise ServiceError(
-            f"{configuration}: model_id is {configuration.model_id!r}, expected one of {', '.join(sorted(known))}"
+            f"{configuration}: model_id is {configuration.model_id!r}, "
+            f"expected one of {', '.join(sorted(known))}"
         )
     return Target(settings_of(configuration), known[configuration.model_id])
 

@@ -106,7 +106,7 @@ def rules(study: Study) -> ProtocolRules:
 
 
 def word_for(number: int, launch: int | None, outcome: int | None) -> AmendmentWord:
-    """The word for an amendment with ledger number ``number``, given the first launch's and outcome's numbers."""
+    """The word for an amendment, from its own ledger number and the first launch's and outcome's."""
     if outcome is not None and outcome < number:
         return AmendmentWord.DEVIATION
     if launch is not None and launch < number:

@@ -108,8 +108,8 @@ def seal_predictions(prediction_set: PredictionSet, sealed_at: dt.datetime | Non
 def _refuse_late(prediction_set: PredictionSet, study: Study) -> None:
     if first_outcome(study) is not None:
         raise ServiceError(
-            f"study {study.slug} cannot be sealed: an outcome of a target is recorded already, so its predictions "
-            "would not be prospective"
+            f"study {study.slug} cannot be sealed: an outcome of a target is recorded already, so its "
+            "predictions would not be prospective"
         )
     if prediction_set.kind != PredictionSet.Kind.PANEL:
         raise ServiceError(f"{prediction_set}: only a panel's predictions are sealed")

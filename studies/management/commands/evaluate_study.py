@@ -21,8 +21,8 @@ _COUNTS = (
 
 class Command(BaseCommand):
     help = (
-        "Computes the panel's evaluation and the scores of each held-out family from what is recorded, records "
-        "them, and prints them under the archive's key names: "
+        "Computes the panel's evaluation and the scores of each held-out family from what is recorded, "
+        "records them, and prints them under the archive's key names: "
         '{"evaluation": …, "folds": {"FAMILY": {"scores": …}}}.'
     )
 

@@ -14,9 +14,10 @@ from studies.estimation.errors import EstimationError
 from studies.services.errors import ServiceError
 
 _WORDS = {
-    "configuration": "configurations", "outcome": "outcomes", "architecture": "architectures", "slot": "slots",
-    "amendment": "amendments", "fitted_model": "fits", "prediction": "predictions", "attempt": "attempts",
-    "non_launch": "never launched", "event": "events", "allocation": "allocations", "exclusion": "exclusions",
+    "configuration": "configurations", "outcome": "outcomes", "architecture": "architectures",
+    "slot": "slots", "amendment": "amendments", "fitted_model": "fits", "prediction": "predictions",
+    "attempt": "attempts", "non_launch": "never launched", "event": "events", "allocation": "allocations",
+    "exclusion": "exclusions",
 }  # fmt: skip
 
 

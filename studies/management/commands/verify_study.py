@@ -20,8 +20,8 @@ from studies.archive.verification import Refit, Report, verify
 
 class Command(BaseCommand):
     help = (
-        "Checks every named hash, rebuilds the effective protocol, and recomputes predictions, scores and costs; "
-        "with --refit also fits afresh. Reads no prospective outcome. Exits 0 if it passed and 1 if it did not."
+        "Checks every named hash, rebuilds the effective protocol, and recomputes predictions, scores and "
+        "costs; with --refit also fits afresh. Reads no prospective outcome. Exits 0 if it passed, else 1."
     )
 
     def add_arguments(self, parser) -> None:
