@@ -94,10 +94,10 @@ def is_advice(before: str) -> bool:
 
 
 _EXHAUSTED = re.compile(r"\bOOM\b|out[- ]of[- ]memory|OutOfMemory", re.IGNORECASE)
-# PyTorch says "Caught X in DataLoader worker" when it passes an exception on.
+# Not "caught": an exception is also caught to be logged and raised again.
 _DEALT_WITH = re.compile(
-    r"\bcaught\b(?! \w+ in (?:DataLoader|pin memory|replica))|\bretrying\b|\brecover(?:ed|ing)\b"
-    r"|\bskipp(?:ed|ing)\b|\bfalling back\b|\bhandled\b|\bcontinuing (?:with|anyway|without)\b",
+    r"\bretrying\b|\brecover(?:ed|ing)\b|\bskipp(?:ed|ing)\b|\bfalling back\b"
+    r"|\bcontinuing (?:with|anyway|without)\b",
     re.IGNORECASE,
 )
 _REPEATED_SMALLER = re.compile(

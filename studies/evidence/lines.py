@@ -43,6 +43,8 @@ _LEVEL = re.compile(
         (?:\s?[:|-])?\s?""",
     re.VERBOSE,
 )
+_REPEATED = re.compile(r"\s*\[repeated \d+x across (?:cluster|all nodes)\]")
+_MOST_PREFIXES = 6
 _PID = re.compile(r"\s*\bpid=(\d+).*")
 
 
@@ -57,9 +59,9 @@ class Message(NamedTuple):
     """A piece taken apart.
 
     Attributes:
-        source: who wrote it, as far as its prefix says: `WorkerDict pid=7`, `rank 3`, or empty.
+        source: who wrote it, as far as its prefixes say: `WorkerDict pid=7`, `rank3`, or empty.
         level: level of the logger, upper case, or empty.
-        body: the text after the prefixes.
+        body: the text after the prefixes, without Ray's note on repetitions.
     """
 
     source: str
@@ -165,19 +167,24 @@ def shown(text: str, around: int = 0) -> str:
 
 def message_of(text: str) -> Message:
     """Separate who wrote a line and at which level from what it says."""
-    source, level, position = "", "", 0
-    for _ in range(5):
+    writers: list[str] = []
+    level, position = "", 0
+    for _ in range(_MOST_PREFIXES):
         match = _PREFIX.match(text, position)
         if match:
-            if not source:
-                source = _source(match)
+            writers.append(_source(match))
             position = match.end()
             continue
         match = None if level else _LEVEL.match(text, position)
         if not match:
             break
         level, position = match["level"], match.end()
-    return Message(source, "WARNING" if level == "WARN" else level, text[position:])
+    repeated = _REPEATED.search(text, position)
+    return Message(
+        source=" / ".join(filter(None, writers)),
+        level="WARNING" if level == "WARN" else level,
+        body=text[position : repeated.start() if repeated else None],
+    )
 
 
 def _source(match: re.Match[str]) -> str:

@@ -37,8 +37,8 @@ _MOST_STEPS = 10_000
 
 # One of these stands in every line that reports an exhaustion as dealt with.
 _HANDLING = (
-    b"retry", b"skipp", b"reduc", b"decreas", b"caught", b"recover", b"halving", b"falling back", b"ignoring",
-    b"batch size", b"handled", b"continuing",
+    b"retry", b"skipp", b"reduc", b"decreas", b"recover", b"halving", b"falling back", b"ignoring",
+    b"batch size", b"continuing",
 )  # fmt: skip
 
 _STRUCTURE = (

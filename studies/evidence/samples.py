@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 NOMINAL_INTERVAL_NS = 100_000_000
 """The study's sampling interval: 100 ms."""
@@ -43,7 +43,7 @@ class DevicePeak:
         device: UUID where the device map names one, else `device N` by column, from 0.
         mib: MiB.
         timestamp_ns: when it was sampled, nanoseconds since the epoch.
-        phase: phase of that sample, or None if the file has no phases.
+        phase: phase of the device's largest sample that names one, or None if no file has phases.
         step: step of that sample, likewise.
     """
 
@@ -73,10 +73,8 @@ class SampledPeak:
 
     @property
     def overall(self) -> DevicePeak | None:
-        """The device with the largest peak; on equal values the one whose phase is known, then the first."""
-        if not self.devices:
-            return None
-        return max(self.devices, key=lambda peak: (peak.mib, peak.phase is not None))
+        """The device with the largest peak; of equal ones the first."""
+        return max(self.devices, key=lambda peak: peak.mib, default=None)
 
     @property
     def mib(self) -> float | None:
@@ -230,6 +228,7 @@ def sampled_peak(
     """
     problems = _Problems()
     peaks: dict[int, DevicePeak] = {}
+    phased: dict[int, DevicePeak] = {}
     total, first, last = 0, None, None
     limit = interval_ns * LONGEST_GAP_INTERVALS
     for file, lines in files:
@@ -243,10 +242,10 @@ def sampled_peak(
                 _check_step(file, previous, row.timestamp_ns, limit, problems)
             previous = row.timestamp_ns
             for column, mib in row.values.items():
-                known = peaks.get(column)
-                if known is None or (mib, row.phase is not None) > (known.mib, known.phase is not None):
-                    name = (devices or {}).get(column, f"device {column}")
-                    peaks[column] = DevicePeak(name, mib, row.timestamp_ns, row.phase, row.step)
+                for largest in (peaks, phased) if row.phase else (peaks,):
+                    if column not in largest or mib > largest[column].mib:
+                        name = (devices or {}).get(column, f"device {column}")
+                        largest[column] = DevicePeak(name, mib, row.timestamp_ns, row.phase, row.step)
         if begin is None or previous is None:
             problems.note(f"{file}: no samples")
             continue
@@ -263,6 +262,8 @@ def sampled_peak(
             problems.note(f"device {column} is sampled, but missing from the device map")
         for column in sorted(set(devices) - set(peaks)):
             problems.note(f"{devices[column]} is in the device map, but has no sample")
+    for column, peak in phased.items():
+        peaks[column] = replace(peaks[column], phase=peak.phase, step=peak.step)
     ordered = tuple(peaks[column] for column in sorted(peaks))
     return SampledPeak(ordered, total, first, last, problems.all())
 

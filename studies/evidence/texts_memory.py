@@ -30,8 +30,6 @@ NOT_CAUSES = [
         _CONSEQUENCE, D.EXECUTOR_FAILURE, "ray_workers_crashed", "killed due to memory pressure",
         r"\b0 Workers \(tasks / actors\) killed due to memory pressure",
     ),
-    # Ray: wraps the exception of an actor; the exception itself follows.
-    _row(_CONSEQUENCE, D.RUNTIME, "ray_task_error", "raytaskerror", r"\bRayTaskError(?:\(\w+\))?: "),
 ]  # fmt: skip
 
 GENERATION_START = [
@@ -253,6 +251,6 @@ HOST_KILLS = [
     # systemd, Kubernetes and container runtimes.
     _row(
         _CAUSE, D.HOST_MEMORY, "oom_killed", "oom killer|oomkilled",
-        r"killed by the OOM killer\b(?! due to)|[Rr]eason\W{1,5}OOMKilled\b|\"OOMKilled\": ?true",
+        r"killed by the OOM killer\b|\bOOMKilled\b(?!\W{1,4}false)",
     ),
 ]  # fmt: skip

@@ -41,7 +41,8 @@ SYSTEM = [
     # PyTorch's loader, worker and parent.
     _row(
         _CAUSE, D.ENVIRONMENT, "loader_bus_error", "bus error",
-        r"Unexpected bus error encountered in worker|killed by signal: Bus error|^Bus error \(core",
+        r"Unexpected bus error encountered in worker|killed by signal: Bus error"
+        r"|\bBus error\s+\(core dumped\)",
     ),
     # Shared-memory file system: PyTorch's file-backed tensors and NCCL.
     _row(
@@ -56,6 +57,11 @@ SYSTEM = [
     _row(
         _CAUSE, D.ENVIRONMENT, "nccl_shm", "shm/nccl",
         r"(?:failed to extend|Error while creating shared memory segment|posix_fallocate).*/shm/nccl",
+    ),
+    # Ray's object store, which lives in shared memory, and its spilling.
+    _row(
+        _CAUSE, D.ENVIRONMENT, "ray_object_store", "objectstorefull|outofdisk",
+        r"\bray\.exceptions\.(?:ObjectStoreFullError|OutOfDiskError): ",
     ),
     # Linux errno 24 and 28.
     _row(_ERROR, D.ENVIRONMENT, "open_files", "too many open files", r"Too many open files"),
@@ -138,6 +144,10 @@ CONFIGURATION = [
         r"(?:ValueError|AssertionError):.*\b(?:must|should|needs to) be (?:evenly )?divisible by\b"
         r"|AssertionError:.*\bis not divisible by\b",
     ),
+    _row(
+        _CAUSE, D.CONFIGURATION, "vllm_fraction", "memory utilization must be",
+        r"GPU memory utilization must be (?:less|between|in)\b",
+    ),
     _row(_CAUSE, D.CONFIGURATION, "vllm_swap", "too large swap space", r"ValueError: Too large swap space"),
     _row(
         _CAUSE, D.CONFIGURATION, "vllm_batched_tokens", "max_num_batched_tokens",
@@ -171,6 +181,11 @@ LIMITS = [
         _ERROR, D.TIMEOUT, "launcher_timeout", "timed out after",
         r"\bTimeoutExpired: .*timed out after [\d.]+ s",
     ),
+    _row(
+        _CAUSE, D.TIMEOUT, "coreutils_timeout", "timeout: sending signal",
+        r"^timeout: sending signal \w+ to command",
+    ),
+    _row(_ERROR, D.TIMEOUT, "timeout_error", "timeouterror", r"^(?:\w+\.)*TimeoutError\b"),
     _row(_ERROR, D.CANCELLED, "interrupted", "keyboardinterrupt", r"^KeyboardInterrupt\b"),
     # PyTorch and Gloo: one rank waits for another that is gone.
     _row(
@@ -189,12 +204,18 @@ KILLS = [
         r"Signal 9 \(SIGKILL\) received by PID|exitcode\s*: -9\b|failed \(exitcode: -9\)|died from signal 9",
     ),
     _row(
+        _KILL, D.KILLED_UNKNOWN_CAUSE, "status_137", "137|exit code -9",
+        r"\bexit(?:ed with)? (?:code|status):? 137\b|\bexit code -9\b",
+    ),
+    _row(
         _KILL, D.KILLED_UNKNOWN_CAUSE, "shell_killed", "killed",
         r"^\S+: line \d+: +\d+ Killed\b|^(?:/\S+: )?Killed\s*$|srun: error: \S+: tasks? [\d,-]+: Killed",
     ),
 ]  # fmt: skip
 
 CONSEQUENCES = [
+    # Ray: wraps the exception of an actor; the exception itself follows.
+    _row(_CONSEQUENCE, D.RUNTIME, "ray_task_error", "raytaskerror", r"\bRayTaskError(?:\(\w+\))?: "),
     # vLLM V1 and V0.
     _row(
         _CONSEQUENCE, D.EXECUTOR_FAILURE, "engine_start_failed",

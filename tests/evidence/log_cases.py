@@ -3,6 +3,7 @@
 The mark `»` stands in front of the line that must decide; it is taken out before the log is read.
 """
 
+# ruff: noqa: E501  (the texts are as long as programs print them)
 from __future__ import annotations
 
 from dataclasses import dataclass
