@@ -9,6 +9,7 @@ from typing import Any
 import django_filters
 from django import forms
 from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
+from django_filters.fields import ChoiceField
 
 from studies.models import Configuration
 
@@ -24,7 +25,7 @@ class StateChoice:
     condition: Q
 
 
-class _NamedChoiceField(forms.ChoiceField):
+class _NamedChoiceField(ChoiceField):
     """A choice whose error names the field, the value and what was expected."""
 
     def validate(self, value: Any) -> None:

@@ -110,6 +110,7 @@ def predicted_against_measured(
     if aside:
         figure.update_xaxes(col=2, type="category", range=[-0.5, 0.5], tickangle=0)
     figure.update_layout(
+        template=None,
         height=520,
         margin={"l": 8, "r": 8, "t": 16, "b": 8},
         legend={"orientation": "h", "yanchor": "top", "y": -0.2},
@@ -261,6 +262,7 @@ def own_peaks(rows: Sequence[PeakRow], *, margin_mib: float, capacity_mib: float
     )
     figure.update_xaxes(type="category", range=[-0.5, 0.5], col=2)
     figure.update_layout(
+        template=None,
         height=110 + 34 * len(rows),
         margin={"l": 8, "r": 8, "t": 28, "b": 8},
         legend={"orientation": "h", "yanchor": "top", "y": -0.22},

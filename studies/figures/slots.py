@@ -62,6 +62,7 @@ def slots_figure(groups: Sequence[SlotGroup]) -> go.Figure:
             hovertemplate="%{y}: %{x} slots on " + str(gpus) + " GPUs<extra></extra>",
         )
     figure.update_layout(
+        template=None,
         barmode="stack",
         showlegend=False,
         height=90 + 44 * len(reasons),

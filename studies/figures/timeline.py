@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 LANES = ("protocol and amendments", "seals", "launches", "outcomes", "exclusions", "events")
+"""Lanes from top to bottom, by the names that ``studies.services.history`` gives them."""
+
 _COLOURS = ("#0072B2", "#0072B2", "#56B4E9", "#D55E00", "#E69F00", "var(--muted)")
 _SYMBOLS = ("square", "star", "triangle-right", "circle", "x", "diamond")
 _BEFORE, _AFTER, _LINE = "rgba(0,114,178,0.14)", "rgba(230,159,0,0.10)", "var(--muted)"
@@ -55,7 +57,12 @@ def history_figure(
             y=[lane] * len(here),
             mode="markers",
             name=lane,
-            marker={"color": colour, "symbol": symbol, "size": 10, "line": {"width": 1, "color": "var(--surface)"}},
+            marker={
+                "color": colour,
+                "symbol": symbol,
+                "size": 10,
+                "line": {"width": 1, "color": "var(--surface)"},
+            },
             customdata=[moment.title for moment in here],
             hovertemplate="%{customdata}<br>%{x|%Y-%m-%d %H:%M:%S} UTC<extra>" + lane + "</extra>",
         )
@@ -105,7 +112,9 @@ def history_figure(
         automargin=True,
     )
     figure.update_xaxes(title_text="UTC", type="date")
-    figure.update_layout(height=330, margin={"l": 8, "r": 8, "t": 30, "b": 8}, showlegend=False)
+    figure.update_layout(
+        template=None, height=330, margin={"l": 8, "r": 8, "t": 30, "b": 8}, showlegend=False
+    )
     return figure
 
 

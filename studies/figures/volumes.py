@@ -37,11 +37,10 @@ class Segment:
 
 @dataclass(frozen=True)
 class Bar:
-    """One way of adding up components. ``note`` says what the sum is and what it is not."""
+    """One way of adding up components."""
 
     title: str
     segments: Sequence[Segment]
-    note: str
 
     @property
     def total_gib(self) -> float:
@@ -91,6 +90,7 @@ def volumes_figure(bars: Sequence[Bar], *, margin_gib: float, capacity_gib: floa
             annotation_xanchor=anchor,
         )
     figure.update_layout(
+        template=None,
         barmode="stack",
         height=130 + 62 * len(bars),
         margin={"l": 8, "r": 8, "t": 28, "b": 8},

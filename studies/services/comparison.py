@@ -40,7 +40,7 @@ class Pair:
 
 
 def choices(study: Study) -> list[Choice]:
-    """Every method of every set of the study, of its parent and of its follow-ups; the study's own panel first."""
+    """Every method of every set of the study, its parent and its follow-ups; the study's own panel first."""
     near = Q(study=study) | Q(study__parent=study)
     if study.parent_id:
         near |= Q(study=study.parent_id)
@@ -50,11 +50,11 @@ def choices(study: Study) -> list[Choice]:
     }
     methods = (
         Prediction.objects.filter(prediction_set__in=sets)
-        .order_by("prediction_set_id", "first")
-        .values_list("prediction_set_id", "method")
+        .values("prediction_set_id", "method")
         .annotate(first=Min("pk"))
+        .order_by("prediction_set_id", "first")
     )
-    found = [Choice(sets[pk], method) for pk, method, _ in methods]
+    found = [Choice(sets[row["prediction_set_id"]], row["method"]) for row in methods]
     return sorted(
         found,
         key=lambda choice: (

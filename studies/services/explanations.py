@@ -122,5 +122,8 @@ def volumes_of(configuration: Configuration) -> Volumes:
     return Volumes(
         tuple(Volume(*pair) for pair in zip(names, sizes, strict=True)),
         startup,
-        tuple(Volume(*pair) for pair in zip(parts, component_volumes(settings, architecture, parts), strict=True)),
+        tuple(
+            Volume(*pair)
+            for pair in zip(parts, component_volumes(settings, architecture, parts), strict=True)
+        ),
     )

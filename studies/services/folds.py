@@ -14,7 +14,7 @@ from studies.services.pools import architectures, pool_configuration, pool_of
 
 @dataclass(frozen=True)
 class FoldRow:
-    """One configuration of the held-out family; ``cells`` are keys of ``rlvram_site.marks.MARKS`` by method."""
+    """One configuration of the held-out family; ``cells`` are keys of the site's ``MARKS`` by method."""
 
     configuration: Configuration
     resolution: Resolution
@@ -29,7 +29,9 @@ def load_fold(prediction_set: PredictionSet) -> list[FoldRow]:
     named: dict[int, dict[str, Prediction]] = defaultdict(dict)
     for row in rows_of(prediction_set):
         named[row.configuration_id][row.method] = row
-    targets = pool.configurations.filter(pk__in=named).select_related("pool_outcome").order_by("configuration_id")
+    targets = (
+        pool.configurations.filter(pk__in=named).select_related("pool_outcome").order_by("configuration_id")
+    )
     rows = []
     for configuration in targets:
         found = pool_configuration(configuration, known)

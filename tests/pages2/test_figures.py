@@ -35,8 +35,8 @@ def texts(figure) -> list[str]:
 
 def test_volumes_stack_from_zero_against_margin_and_capacity():
     bars = [
-        Bar("volumes", [Segment("actor", 12.0), Segment("budget", 24.0)], ""),
-        Bar("startup check", [Segment("budget", 24.0)], ""),
+        Bar("volumes", [Segment("actor", 12.0), Segment("budget", 24.0)]),
+        Bar("startup check", [Segment("budget", 24.0)]),
     ]
     figure = volumes_figure(bars, margin_gib=38, capacity_gib=40)
     assert figure.layout.barmode == "stack"
@@ -47,7 +47,7 @@ def test_volumes_stack_from_zero_against_margin_and_capacity():
 
 
 def test_a_component_has_one_colour_in_every_bar():
-    bars = [Bar("a", [Segment("x", 1), Segment("y", 2)], ""), Bar("b", [Segment("y", 3)], "")]
+    bars = [Bar("a", [Segment("x", 1), Segment("y", 2)]), Bar("b", [Segment("y", 3)])]
     figure = volumes_figure(bars, margin_gib=38, capacity_gib=40)
     assert len(figure.data) == 2
     assert figure.data[0].marker.color != figure.data[1].marker.color

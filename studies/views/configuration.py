@@ -1,0 +1,236 @@
+"""One configuration: its settings, its volumes, what each method predicted and why, and what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+
+from studies.estimation.errors import EstimationError
+from studies.estimation.labels import Label, Resolution
+from studies.figures.peaks import PeakRow, own_peaks
+from studies.figures.volumes import Bar, Segment, volumes_figure
+from studies.models import Configuration, Pool, PoolOutcome, Prediction, PredictionSet
+from studies.record_sentences import feature_words, planned_sentence, pool_sentence
+from studies.services.errors import ServiceError
+from studies.services.explanations import Explanation, Volumes, explain, fit_behind, volumes_of
+from studies.services.folds import measured
+from studies.services.forecasts import in_method_order
+from studies.services.panel import PanelRow, cell_state, load_panel
+from studies.settings_table import SettingRow, differences, settings_rows
+from studies.views.common import get_study, study_page
+from studies.words import family_words, method_words, sentence
+
+MIB_PER_GIB = 1024
+MOST_COPIES = 200
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """One method's prediction as the page shows it.
+
+    Attributes:
+        prediction: the recorded row.
+        name: the method in words.
+        state: key of the site's marks; empty where nothing is known to score it with.
+        donor_differences: settings in which the donor differs; ``others`` holds the donor's value.
+    """
+
+    prediction: Prediction
+    name: str
+    state: str
+    donor_differences: Sequence[SettingRow]
+
+
+@dataclass(frozen=True)
+class SetView:
+    """One prediction set's word on this configuration: every method, and the recorded fit applied again."""
+
+    prediction_set: PredictionSet
+    title: str
+    forecasts: Sequence[Forecast]
+    explanation: Explanation | None
+    problem: str
+
+
+def configuration(request: HttpRequest, slug: str, configuration_id: str) -> HttpResponse:
+    """A planned configuration of a study."""
+    study = get_study(slug)
+    found = get_object_or_404(
+        study.configurations.select_related("study__pool", "study__parent", "pool"),
+        configuration_id=configuration_id,
+    )
+    try:
+        row = load_panel(study).row(configuration_id)
+    except ServiceError as error:
+        raise Http404(str(error)) from error
+    sets = _sets(found, row.resolution)
+    context = _context(found, sets) | {
+        "slots": [{"slot": slot, "state": slot.state(found.margin_limit_mib)} for slot in row.slots],
+        "sentence": planned_sentence(row),
+        "peaks": _peaks(found, sets, _slot_peaks(row)),
+    }
+    return study_page(request, study, "configuration", **context)
+
+
+def pool_configuration(request: HttpRequest, slug: str, configuration_id: str) -> HttpResponse:
+    """A configuration that was measured before any study was planned."""
+    pool = get_object_or_404(Pool, slug=slug)
+    found = get_object_or_404(
+        pool.configurations.select_related("pool", "study", "pool_outcome"), configuration_id=configuration_id
+    )
+    outcome = getattr(found, "pool_outcome", None)
+    sets = _sets(found, _measured(found, outcome))
+    context = _context(found, sets) | {
+        "pool": pool,
+        "outcome": outcome,
+        "sentence": pool_sentence(found, outcome),
+        "peaks": _peaks(found, sets, _pool_peaks(outcome)),
+    }
+    return render(request, "studies/pool_configuration.html", context)
+
+
+def _measured(found: Configuration, outcome: PoolOutcome | None) -> Resolution | None:
+    if outcome is None or outcome.observed_state not in set(Label):
+        return None
+    failed = outcome.observed_state == Label.MEMORY_FAILURE
+    return measured(
+        found, Label(outcome.observed_state), None if failed else outcome.max_completed_run_peak_mib
+    )
+
+
+def _context(found: Configuration, sets: Sequence[SetView]) -> dict[str, Any]:
+    """What both kinds of configuration show."""
+    owner = {"study": found.study} if found.study_id else {"pool": found.pool}
+    others = Configuration.objects.filter(case_id=found.case_id, **owner).exclude(pk=found.pk)
+    siblings = list(others.select_related("study", "pool"))
+    differing, same = settings_rows(found, siblings)
+    try:
+        volumes, problem = volumes_of(found), ""
+    except (ServiceError, EstimationError) as error:
+        volumes, problem = None, str(error)
+    copies = Prediction.objects.filter(donor=found).select_related(
+        "configuration__study", "configuration__pool", "prediction_set__study"
+    )
+    return {
+        "configuration": found,
+        "siblings": siblings,
+        "differing": differing,
+        "same": same,
+        "volumes": volumes,
+        "volume_rows": [(feature_words(item.name), item.name, item.gib) for item in volumes.components]
+        if volumes
+        else [],
+        "volumes_problem": problem,
+        "volumes_figure": _volumes_figure(found, volumes, sets) if volumes else None,
+        "sets": sets,
+        "copies": [
+            (set_title(item.prediction_set), item)
+            for item in copies.order_by("prediction_set", "pk")[:MOST_COPIES]
+        ],
+    }
+
+
+def set_title(prediction_set: PredictionSet) -> str:
+    """A prediction set in words."""
+    if prediction_set.fold:
+        return f"{prediction_set.study.title}: held-out {family_words(prediction_set.fold)}"
+    return f"{prediction_set.study.title}: panel"
+
+
+def _sets(found: Configuration, resolution: Resolution | None) -> list[SetView]:
+    """What each set predicted for the configuration, with the fit's own reasons."""
+    rows = found.predictions.select_related(
+        "prediction_set__study__pool",
+        "prediction_set__fitted_model__study__pool",
+        "prediction_set__inherits__fitted_model__study__pool",
+        "donor__pool",
+        "donor__study",
+    )
+    grouped: dict[PredictionSet, dict[str, Prediction]] = {}
+    for row in rows.order_by("prediction_set", "pk"):
+        grouped.setdefault(row.prediction_set, {})[row.method] = row
+    return [_set_view(key, named, found, resolution) for key, named in grouped.items()]
+
+
+def _set_view(
+    prediction_set: PredictionSet,
+    named: dict[str, Prediction],
+    found: Configuration,
+    resolution: Resolution | None,
+) -> SetView:
+    explanation, problem = None, ""
+    model = fit_behind(prediction_set)
+    if model is not None:
+        try:
+            explanation = explain(model, found)
+        except (ServiceError, EstimationError) as error:
+            problem = str(error)
+    forecasts = [_forecast(named[method], found, resolution) for method in in_method_order(named)]
+    return SetView(prediction_set, set_title(prediction_set), forecasts, explanation, problem)
+
+
+def _forecast(prediction: Prediction, found: Configuration, resolution: Resolution | None) -> Forecast:
+    donor = prediction.donor
+    return Forecast(
+        prediction=prediction,
+        name=sentence(method_words(prediction.method)),
+        state=cell_state(prediction.label, resolution) if resolution else "",
+        donor_differences=differences(found, donor) if donor else (),
+    )
+
+
+def _volumes_figure(found: Configuration, volumes: Volumes, sets: Sequence[SetView]):
+    bars = [
+        Bar("all volumes", [Segment(feature_words(item.name), item.gib) for item in volumes.components]),
+    ]
+    if volumes.startup_parts:
+        bars.append(
+            Bar("startup guard", [Segment(feature_words(p.name), p.gib) for p in volumes.startup_parts])
+        )
+    for view in sets:
+        if view.explanation and view.explanation.terms:
+            title = "regression" if len(sets) == 1 else f"regression, {view.title}"
+            terms = [Segment(feature_words(t.name), t.contribution_gib) for t in view.explanation.terms]
+            bars.append(Bar(title, [term for term in terms if term.gib]))
+    return volumes_figure(
+        bars,
+        margin_gib=found.margin_limit_mib / MIB_PER_GIB,
+        capacity_gib=found.device_capacity_mib / MIB_PER_GIB,
+    )
+
+
+def _slot_peaks(row: PanelRow) -> list[PeakRow]:
+    kinds = {"completed": "completed", "memory_failure": "failed", None: "unresolved"}
+    return [
+        PeakRow(f"seed {slot.slot.seed}", kinds[slot.outcome.kind], slot.outcome.peak_mib)
+        for slot in row.slots
+    ]
+
+
+def _pool_peaks(outcome: PoolOutcome | None) -> list[PeakRow]:
+    if outcome is None:
+        return []
+    rows = []
+    if outcome.max_completed_run_peak_mib is not None:
+        rows.append(PeakRow("largest completed", "completed", outcome.max_completed_run_peak_mib))
+    if outcome.memory_failure_processes:
+        rows.append(PeakRow(f"{outcome.memory_failure_processes} failed", "failed", None))
+    return rows
+
+
+def _peaks(found: Configuration, sets: Sequence[SetView], observed: list[PeakRow]):
+    """The figure of predicted and observed peaks; None where there is nothing to draw."""
+    predicted = [
+        PeakRow(method_words(item.prediction.method), "predicted", item.prediction.peak_mib)
+        for view in sets[:1]
+        for item in view.forecasts
+    ]
+    if not predicted and not observed:
+        return None
+    return own_peaks(
+        [*predicted, *observed], margin_mib=found.margin_limit_mib, capacity_mib=found.device_capacity_mib
+    )

@@ -1,0 +1,82 @@
+"""A filtered, sortable, paged list of configurations: the same for a study and for a pool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
+from django_tables2 import RequestConfig
+
+from rlvram_site.csv_download import csv_response
+from studies.filters import ConfigurationFilter, StateChoice
+from studies.models import Configuration
+from studies.tables import ConfigurationTable
+
+PER_PAGE = 50
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One list as its page shows it. ``status`` is 400 when a filter's value was not understood."""
+
+    filter: ConfigurationFilter
+    table: ConfigurationTable
+    total: int
+    query: str
+
+    @property
+    def found(self) -> int:
+        return self.table.paginator.count
+
+    @property
+    def status(self) -> int:
+        return 400 if self.filter.messages else 200
+
+
+def list_configurations(
+    request: HttpRequest,
+    queryset: QuerySet[Configuration],
+    states: Sequence[StateChoice],
+    make_table: Callable[[QuerySet[Configuration]], ConfigurationTable],
+) -> Listing:
+    """Filter, sort and page ``queryset`` as the address asks.
+
+    A value that is not understood gives its message and no rows; it is not left out in silence.
+    """
+    narrowed = ConfigurationFilter(request.GET, queryset, states=states)
+    table = make_table(narrowed.queryset.none() if narrowed.messages else narrowed.qs)
+    # How many rows a page has is ours to say: an address must not ask for all of them at once.
+    table.per_page_field = "rows-per-page-is-fixed"
+    RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
+    return Listing(narrowed, table, queryset.count(), _without_page(request.GET))
+
+
+def download_configurations(
+    listing: Listing, name: str, columns: dict[str, Callable[[Configuration], Any]]
+) -> HttpResponseBase:
+    """The whole filtered list, in the order shown, as a CSV file; settings first, then ``columns``."""
+    if listing.filter.messages:
+        return HttpResponse("\n".join(listing.filter.messages), status=400, content_type="text/plain")
+    header = [*SETTINGS_COLUMNS, *columns]
+    rows = (
+        [getattr(record, field) for field in SETTINGS_COLUMNS] + [read(record) for read in columns.values()]
+        for record in listing.table.data.data.iterator(chunk_size=500)
+    )
+    return csv_response(name, header, rows)
+
+
+SETTINGS_COLUMNS = tuple(
+    field.name
+    for field in Configuration._meta.concrete_fields
+    if field.name not in {"id", "pool", "study", "recorded_at"}
+)
+"""Every setting of a configuration, in the order of the model."""
+
+
+def _without_page(query: QueryDict) -> str:
+    kept = query.copy()
+    kept.pop("page", None)
+    return kept.urlencode()

@@ -1,0 +1,219 @@
+"""What became of every planned slot, its attempts, and predicted against measured peaks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django import forms
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+
+from studies.figures.peaks import PeakPoint, predicted_against_measured
+from studies.figures.slots import SlotGroup, slots_figure
+from studies.models import Attempt, Exclusion, PredictionSet, SeedSlot, Study
+from studies.record_sentences import outcomes_sentence
+from studies.services.eligibility import AttemptState, Role, SlotState, slot_state_of, standing_exclusion
+from studies.services.folds import FoldRow, load_fold
+from studies.services.forecasts import fold_sets, panel_set
+from studies.services.panel import Panel, PanelRow
+from studies.views.common import get_study, study_page
+from studies.views.panels import panel_or_problem
+from studies.words import family_words, label_words, method_words, sentence
+
+ROWS_PER_PAGE = 50
+
+
+@dataclass(frozen=True)
+class GridRow:
+    """One configuration of the slot grid: a cell per seed of the page, None where none is planned."""
+
+    row: PanelRow
+    cells: Sequence[tuple[SlotState, str] | None]
+
+
+def outcomes(request: HttpRequest, slug: str) -> HttpResponse:
+    """The slot grid, and predicted against measured peaks of one prediction set."""
+    study = get_study(slug)
+    panel, problem = panel_or_problem(study)
+    if panel is None:
+        return study_page(request, study, "outcomes", problem=problem)
+    page = Paginator(panel.rows, ROWS_PER_PAGE).get_page(request.GET.get("page"))
+    seeds = sorted({item.slot.seed for row in page for item in row.slots})
+    peaks = _peaks(request, study, panel)
+    response = study_page(
+        request,
+        study,
+        "outcomes",
+        panel=panel,
+        sentence=outcomes_sentence(panel),
+        figure=slots_figure(_groups(panel)),
+        seeds=seeds,
+        page_of_rows=page,
+        grid=[_grid_row(row, seeds, panel.margin_mib) for row in page],
+        **peaks,
+    )
+    response.status_code = 400 if peaks["form"].errors else 200
+    return response
+
+
+def _grid_row(row: PanelRow, seeds: Sequence[int], margin_mib: float) -> GridRow:
+    by_seed = {item.slot.seed: item for item in row.slots}
+    return GridRow(
+        row, [(by_seed[seed], by_seed[seed].state(margin_mib)) if seed in by_seed else None for seed in seeds]
+    )
+
+
+def _groups(panel: Panel) -> list[SlotGroup]:
+    """The slots counted by GPU count, state and reason."""
+    counts = Counter(
+        (item.state(panel.margin_mib), item.reason, row.configuration.gpu_count)
+        for row in panel.rows
+        for item in row.slots
+    )
+    return [
+        SlotGroup(kind, f"unresolved: {reason}" if reason else label_words(kind), gpus, number)
+        for (kind, reason, gpus), number in counts.items()
+    ]
+
+
+class SetForm(forms.Form):
+    """Which prediction set's peaks to draw. The panel's and each family's are never put together."""
+
+    set = forms.ChoiceField(label="Targets", required=False)
+
+    def __init__(self, data: Any, sets: Iterable[PredictionSet]) -> None:
+        super().__init__(data)
+        field = cast(forms.ChoiceField, self.fields["set"])
+        field.choices = [(set_key(item), set_words(item)) for item in sets]
+        expected = ", ".join(key for key, _ in field.choices)
+        field.error_messages["invalid_choice"] = f"set is “%(value)s”, expected one of: {expected}"
+
+
+def set_key(item: PredictionSet) -> str:
+    """How an address names a set of its study."""
+    return item.fold or "panel"
+
+
+def set_words(item: PredictionSet) -> str:
+    return f"held-out {family_words(item.fold)}" if item.fold else "the panel"
+
+
+@dataclass(frozen=True)
+class PeakFigure:
+    """One method's figure and its recorded errors; no figure where the method predicts no peak."""
+
+    name: str
+    identifier: str
+    figure: Any
+    errors: dict[str, Any]
+
+
+def _peaks(request: HttpRequest, study: Study, panel: Panel) -> dict[str, Any]:
+    own = panel_set(study)
+    sets = [*([own] if own else []), *fold_sets(study)]
+    form = SetForm({"set": "panel", **request.GET.dict()} if own else request.GET, sets)
+    by_key = {set_key(item): item for item in sets}
+    if not form.is_valid() or not sets:
+        return {"form": form, "sets": sets}
+    chosen = by_key.get(form.cleaned_data["set"], sets[0])
+    rows: Sequence[PanelRow | FoldRow] = load_fold(chosen) if chosen.fold else panel.rows
+    return {
+        "form": form,
+        "sets": sets,
+        "chosen": set_words(chosen),
+        "completed": sum(row.resolution.completed_peak_mib is not None for row in rows),
+        "targets": len(rows),
+        "figures": [_peak_figure(method, rows, panel, _scores(chosen)) for method in _methods(rows)],
+    }
+
+
+def _methods(rows: Sequence[PanelRow | FoldRow]) -> list[str]:
+    return list(dict.fromkeys(method for row in rows for method in row.predictions))
+
+
+def _scores(chosen: PredictionSet) -> dict[str, Any]:
+    """The newest recorded scores of a set, by method; empty before its first evaluation."""
+    evaluation = chosen.evaluations.order_by("-pk").first()
+    if evaluation is None:
+        return {}
+    return evaluation.result.get("scores") or evaluation.result.get("resolved_subset_metrics") or {}
+
+
+def _peak_figure(
+    method: str, rows: Sequence[PanelRow | FoldRow], panel: Panel, scores: dict[str, Any]
+) -> PeakFigure:
+    points = [
+        PeakPoint(
+            configuration_id=row.configuration.configuration_id,
+            state=row.cells[method],
+            predicted_mib=row.predictions[method].peak_mib,
+            measured_mib=row.resolution.completed_peak_mib,
+            resolved=row.resolution.label is not None,
+        )
+        for row in rows
+        if method in row.predictions
+    ]
+    some = any(point.predicted_mib is not None for point in points)
+    drawn = predicted_against_measured(points, margin_mib=panel.margin_mib, capacity_mib=panel.capacity_mib)
+    return PeakFigure(
+        sentence(method_words(method)),
+        f"peaks-{method.replace('_', '-')}",
+        drawn if some else None,
+        scores.get(method, {}),
+    )
+
+
+def slot(request: HttpRequest, slug: str, experiment_id: str) -> HttpResponse:
+    """One seed slot with all its attempts."""
+    study = get_study(slug)
+    found = get_object_or_404(
+        SeedSlot.objects.select_related("configuration__study", "configuration__pool", "non_launch"),
+        study=study,
+        experiment_id=experiment_id,
+    )
+    attempts = list(found.attempts.order_by("pk").prefetch_related("exclusions__superseded_by", "files"))
+    exclusions: dict[int, list[Exclusion]] = {item.pk: list(item.exclusions.all()) for item in attempts}
+    held = slot_state_of(found, attempts, exclusions, getattr(found, "non_launch", None))
+    return study_page(
+        request,
+        study,
+        "slot",
+        slot=held,
+        state=held.state(found.configuration.margin_limit_mib),
+        configuration=found.configuration,
+        attempts=held.attempts,
+    )
+
+
+def attempt(request: HttpRequest, slug: str, invocation_id: str) -> HttpResponse:
+    """One attempt, planned or not."""
+    study = get_study(slug)
+    found = get_object_or_404(
+        Attempt.objects.select_related(
+            "slot__configuration__study", "slot__configuration__pool"
+        ).prefetch_related("exclusions__superseded_by", "files"),
+        study=study,
+        invocation_id=invocation_id,
+    )
+    return study_page(
+        request,
+        study,
+        "attempt",
+        item=_with_role(found),
+        configuration=found.slot.configuration if found.slot else None,
+    )
+
+
+def _with_role(found: Attempt) -> AttemptState:
+    """The attempt as its slot sees it, beside the slot's other attempts."""
+    if found.slot is None:
+        return AttemptState(found, Role.UNPLANNED, standing_exclusion(found.exclusions.all()))
+    others = list(found.slot.attempts.prefetch_related("exclusions"))
+    exclusions = {item.pk: list(item.exclusions.all()) for item in others}
+    states = slot_state_of(found.slot, others, exclusions, None).attempts
+    role = next(item for item in states if item.attempt.pk == found.pk)
+    return AttemptState(found, role.role, role.exclusion)
