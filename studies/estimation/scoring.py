@@ -61,6 +61,23 @@ class Truth:
         )
 
 
+@dataclass(frozen=True)
+class Case:
+    """One prediction beside what was observed. Several cases may have one configuration as their target.
+
+    Attributes:
+        predicted_state: predicted label.
+        truth: what was observed of the target.
+        predicted_peak_mib: predicted completed peak, MiB, where there is one.
+        startup_guard_changed_state: component regression only.
+    """
+
+    predicted_state: Label
+    truth: Truth
+    predicted_peak_mib: float | None = None
+    startup_guard_changed_state: bool | None = None
+
+
 def rate(part: int, whole: int) -> float | None:
     """part / whole, or None where there is nothing to divide by."""
     return part / whole if whole else None
@@ -114,13 +131,27 @@ def score(predictions: Sequence[Prediction], truths: Iterable[Truth]) -> dict[st
     known = known_truths(truths)
     check_coverage(predictions, known, f"predictions of {methods[0]}" if methods else "predictions")
 
+    return score_cases(
+        [
+            Case(
+                predicted_state=prediction.predicted_state,
+                truth=known[prediction.configuration_id],
+                predicted_peak_mib=prediction.predicted_peak_mib,
+                startup_guard_changed_state=prediction.startup_guard_changed_state,
+            )
+            for prediction in predictions
+        ]
+    )
+
+
+def score_cases(cases: Sequence[Case]) -> dict[str, object]:
+    """All scores of these cases, in any order, under the archive's key names; peaks in MiB."""
     cells = {predicted: dict.fromkeys(Label, 0) for predicted in Label}
     errors: list[float] = []
-    for prediction in predictions:
-        truth = known[prediction.configuration_id]
-        cells[prediction.predicted_state][truth.label] += 1
-        if truth.completed_peak_mib is not None and prediction.predicted_peak_mib is not None:
-            errors.append(prediction.predicted_peak_mib - truth.completed_peak_mib)
+    for case in cases:
+        cells[case.predicted_state][case.truth.label] += 1
+        if case.truth.completed_peak_mib is not None and case.predicted_peak_mib is not None:
+            errors.append(case.predicted_peak_mib - case.truth.completed_peak_mib)
 
     approved = cells[Label.WITHIN_MARGIN]
     approvals = sum(approved.values())
@@ -146,18 +177,16 @@ def score(predictions: Sequence[Prediction], truths: Iterable[Truth]) -> dict[st
             for predicted, row in cells.items()
         },
         "correct_three_state": correct,
-        "distinct_target_configurations": len(known),
+        "distinct_target_configurations": len({case.truth.configuration_id for case in cases}),
         "memory_failure_among_approved": rate(approved[Label.MEMORY_FAILURE], approvals),
-        "queries": len(predictions),
+        "queries": len(cases),
         "rejected_within_margin": rejected,
         "rejection_rate_on_within_margin_targets": rate(rejected, targets[Label.WITHIN_MARGIN]),
-        "startup_guard_changed_states": sum(
-            prediction.startup_guard_changed_state is True for prediction in predictions
-        ),
+        "startup_guard_changed_states": sum(case.startup_guard_changed_state is True for case in cases),
         "target_above_margin": targets[Label.ABOVE_MARGIN],
         "target_memory_failure": targets[Label.MEMORY_FAILURE],
         "target_within_margin": targets[Label.WITHIN_MARGIN],
-        "three_state_accuracy": rate(correct, len(predictions)),
+        "three_state_accuracy": rate(correct, len(cases)),
         "within_margin_approval_precision": rate(useful, approvals),
         "within_margin_recall": rate(useful, targets[Label.WITHIN_MARGIN]),
     }

@@ -121,12 +121,14 @@ class Method(ABC):
         order: place in the tables, ascending.
         protocol_key: the key by which a protocol calls for the method.
         required: whether a protocol that fits must have that key.
+        learns: whether `fit` estimates parameters, so that it needs every label among what it fits.
     """
 
     name: ClassVar[str]
     order: ClassVar[int]
     protocol_key: ClassVar[str]
     required: ClassVar[bool] = False
+    learns: ClassVar[bool] = True
 
     @classmethod
     @abstractmethod

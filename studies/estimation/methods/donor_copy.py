@@ -59,6 +59,7 @@ class DonorCopy(Method):
     order: ClassVar[int] = 10
     protocol_key: ClassVar[str] = "donor_rule"
     required: ClassVar[bool] = True
+    learns: ClassVar[bool] = False
 
     donors_: dict[tuple[str, str], list[PoolConfiguration]]
 
