@@ -233,7 +233,9 @@ def _scheduler(
         rows, found = parse_sacct(_text_lines(path, problems), path.name)
         problems.extend(found)
         mine = tuple(row for row in rows if row.belongs_to(job)) if job else rows
-        if not job and len({row.raw_id or row.job_id for row in rows if not row.step}) > 1:
+        # The number of an array is also the plain number of one of its elements.
+        mine = tuple(row for row in mine if job in (row.job_id, row.raw_id)) or mine
+        if len({row.raw_id or row.job_id for row in mine}) > 1:
             problems.append(f"{path.name}: rows of several jobs, and nothing says which is this one")
             continue
         if mine:
