@@ -36,6 +36,7 @@ class ChangeHead(IssueRecord):
         HELD = "held", "held"
         MERGED = "merged", "merged"
         CLOSED = "closed", "closed"
+        UNSTATED = "unstated", "not stated"
 
     class Checks(models.TextChoices):
         GREEN = "green", "green"

@@ -58,7 +58,6 @@ class Witness(IssueRecord):
     class Decision(models.TextChoices):
         ADMITTED = "admitted", "admitted"
         REFUSED = "refused", "refused"
-        NONE = "none", "no decision"
 
     class Outcome(models.TextChoices):
         COMPLETED = "completed", "completed"
@@ -134,6 +133,6 @@ class RecordedReplay(IssueRecord):
 
     witness = models.ForeignKey(Witness, on_delete=models.PROTECT, related_name="replays")
     title = models.TextField()
-    document = models.JSONField()
-    policies = models.JSONField()
-    results = models.JSONField()
+    document = models.JSONField(blank=True)
+    policies = models.JSONField(blank=True)
+    results = models.JSONField(blank=True)

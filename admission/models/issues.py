@@ -53,7 +53,7 @@ class IssueVersion(IssueRecord):
     title = models.TextField()
     body = models.TextField(blank=True)
     body_sha256 = models.CharField(max_length=64)
-    raw = models.JSONField()
+    raw = models.JSONField(blank=True)
 
 
 class ThreadItem(IssueRecord):
@@ -74,7 +74,7 @@ class ThreadItem(IssueRecord):
     account = models.TextField(blank=True)
     signed_name = models.TextField(blank=True, help_text="Who signed in the text, if somebody did")
     body = models.TextField(blank=True)
-    raw = models.JSONField()
+    raw = models.JSONField(blank=True)
     revises = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.PROTECT, related_name="revisions"
     )

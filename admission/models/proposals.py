@@ -18,7 +18,7 @@ class Proposal(IssueRecord):
 
     kind = models.CharField(max_length=10, choices=Kind.choices)
     found = models.TextField(help_text="The text found")
-    value = models.JSONField(help_text="What it would record")
+    value = models.JSONField(blank=True, help_text="What it would record")
 
 
 class ProposalDecision(IssueRecord):

@@ -1,0 +1,156 @@
+"""Heads of a change and the verdicts that stand for them.
+
+A verdict holds for its own head. A later head needs its own review, or one that carries the verdict over, and
+falls with the one it carries.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, field
+
+from admission.models import Change, ChangeHead, Correction, Review, TrackedIssue
+from admission.services.standing import corrections, until
+
+Verdict = Review.Verdict
+
+
+@dataclass
+class GivenVerdict:
+    """One review of one head, and whether it still stands."""
+
+    review: Review
+    withdrawn_by: Review | Correction | None = None
+    replaced_by: Review | None = None
+
+    @property
+    def stands(self) -> bool:
+        return (
+            self.withdrawn_by is None
+            and self.replaced_by is None
+            and self.review.verdict != Verdict.WITHDRAWN
+        )
+
+    @property
+    def why_not(self) -> str:
+        """The reason it does not stand, in words; empty when it does."""
+        if isinstance(self.withdrawn_by, Review):
+            return self.withdrawn_by.note or "withdrawn by its reviewer"
+        if isinstance(self.withdrawn_by, Correction):
+            return self.withdrawn_by.text
+        return "replaced by a later verdict of the same reviewer" if self.replaced_by else ""
+
+
+@dataclass
+class Head:
+    """One head of a change: everything stated about it, and the verdicts given for it."""
+
+    sha: str
+    stated: list[ChangeHead] = field(default_factory=list)
+    verdicts: list[GivenVerdict] = field(default_factory=list)
+
+    @property
+    def latest(self) -> ChangeHead | None:
+        return self.stated[-1] if self.stated else None
+
+    @property
+    def standing(self) -> list[Review]:
+        return [given.review for given in self.verdicts if given.stands]
+
+    @property
+    def verdict(self) -> str:
+        """``changes_required`` if any reviewer's stands, else ``clear``, ``inconclusive``, or empty for none."""
+        given = {review.verdict for review in self.standing}
+        for verdict in (Verdict.CHANGES_REQUIRED, Verdict.CLEAR, Verdict.INCONCLUSIVE):
+            if verdict in given:
+                return verdict.value
+        return ""
+
+    def is_called(self, sha: str) -> bool:
+        """Whether ``sha``, whole or abbreviated, names this head."""
+        return bool(sha) and bool(self.sha) and (self.sha.startswith(sha) or sha.startswith(self.sha))
+
+
+@dataclass
+class ChangeRow:
+    """A change with its heads in the order in which they were stated."""
+
+    change: Change
+    heads: list[Head] = field(default_factory=list)
+    stated: list[ChangeHead] = field(default_factory=list)
+
+    @property
+    def current(self) -> Head | None:
+        """The head that was stated last."""
+        last = next((row for row in reversed(self.stated) if row.sha), None)
+        if last is None:
+            return self.heads[-1] if self.heads else None
+        return next(head for head in self.heads if head.is_called(last.sha))
+
+    @property
+    def state(self) -> ChangeHead | None:
+        """The latest statement of its state, which may name no head."""
+        return self.stated[-1] if self.stated else None
+
+    @property
+    def merged_sha(self) -> str:
+        return next((row.merged_sha for row in reversed(self.stated) if row.merged_sha), "")
+
+    @property
+    def standing_verdict(self) -> str:
+        """The verdict for the current head; verdicts for older heads do not count."""
+        return self.current.verdict if self.current else ""
+
+
+def change_rows(issue: TrackedIssue, as_of: dt.date | None = None) -> list[ChangeRow]:
+    """Every change with heads and verdicts, by repository and number; candidates without a number last."""
+    rows = {change.pk: ChangeRow(change) for change in until(Change.objects.filter(issue=issue), as_of)}
+    heads = until(ChangeHead.objects.filter(issue=issue), as_of).order_by("sort_at", "id")
+    for stated in heads:
+        row = rows.get(stated.change_id)
+        if row is None:
+            continue
+        row.stated.append(stated)
+        if stated.sha:
+            _head(row, stated.sha).stated.append(stated)
+    reviews = list(until(Review.objects.filter(issue=issue), as_of).order_by("sort_at", "id"))
+    for review, given in zip(reviews, _given(issue, reviews, as_of), strict=True):
+        if review.change_id in rows:
+            _head(rows[review.change_id], review.head_sha).verdicts.append(given)
+    return sorted(
+        rows.values(),
+        key=lambda r: (r.change.number is None, r.change.repository, r.change.number or 0, r.change.title),
+    )
+
+
+def _head(row: ChangeRow, sha: str) -> Head:
+    head = next((head for head in row.heads if head.is_called(sha)), None)
+    if head is None:
+        head = Head(sha)
+        row.heads.append(head)
+    elif len(sha) > len(head.sha):
+        head.sha = sha
+    return head
+
+
+def _given(issue: TrackedIssue, reviews: list[Review], as_of: dt.date | None) -> list[GivenVerdict]:
+    """Whether each review still stands; ``reviews`` are in time."""
+    said = corrections(issue, as_of)
+    given = {review.pk: GivenVerdict(review) for review in reviews}
+    for review in reviews:
+        if review.withdraws_id in given:
+            given[review.withdraws_id].withdrawn_by = review
+        for correction in said.get(review.key, []):
+            if correction.kind == Correction.Kind.WITHDRAWAL:
+                given[review.pk].withdrawn_by = correction
+    for review in reviews:
+        # A carried verdict rests on the one it carries, however long that chain is.
+        origin = given.get(review.carried_from_id or 0)
+        if origin is not None and origin.withdrawn_by is not None and given[review.pk].withdrawn_by is None:
+            given[review.pk].withdrawn_by = origin.withdrawn_by
+    for position, review in enumerate(reviews):
+        for earlier in reviews[:position]:
+            same = (earlier.change_id, earlier.reviewer) == (review.change_id, review.reviewer)
+            if same and Head(earlier.head_sha).is_called(review.head_sha) and review.withdraws_id is None:
+                given[earlier.pk].replaced_by = review
+    return [given[review.pk] for review in reviews]

@@ -1,0 +1,141 @@
+"""The class of an admission decision, from the decision and what happened. Nothing else decides it.
+
+A refusal is never an over-refusal because something larger once ran: that is the weaker flag
+``contradicted_by``. What did not run to a result stays unscored and is counted beside the rest.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from admission.models import Measurement, RecordedReplay, TrackedIssue, Witness
+from admission.services.standing import until
+
+
+class WitnessClass(StrEnum):
+    """What a decision turned out to be."""
+
+    UNSAFE_ADMISSION = "unsafe_admission"
+    SAFE_ADMISSION = "safe_admission"
+    UNSCORED_ADMISSION = "unscored_admission"
+    OVER_REFUSAL = "over_refusal"
+    CORRECT_REFUSAL = "correct_refusal"
+    UNSCORED_REFUSAL = "unscored_refusal"
+
+
+_CLASSES = {
+    ("admitted", "completed"): WitnessClass.SAFE_ADMISSION,
+    ("admitted", "device_oom"): WitnessClass.UNSAFE_ADMISSION,
+    ("admitted", "not_executed"): WitnessClass.UNSCORED_ADMISSION,
+    ("admitted", "unresolved"): WitnessClass.UNSCORED_ADMISSION,
+    ("refused", "completed"): WitnessClass.OVER_REFUSAL,
+    ("refused", "device_oom"): WitnessClass.CORRECT_REFUSAL,
+    ("refused", "not_executed"): WitnessClass.UNSCORED_REFUSAL,
+    ("refused", "unresolved"): WitnessClass.UNSCORED_REFUSAL,
+}
+UNSCORED = frozenset({WitnessClass.UNSCORED_ADMISSION, WitnessClass.UNSCORED_REFUSAL})
+
+
+def classify(decision: str, outcome: str) -> WitnessClass:
+    """The class of a decision with its outcome. Raises ``KeyError`` for anything else."""
+    return _CLASSES[decision, outcome]
+
+
+@dataclass
+class ScoredWitness:
+    """A witness with its measurements and what follows from them. Sizes are bytes."""
+
+    witness: Witness
+    measurements: list[Measurement] = field(default_factory=list)
+    replays: list[RecordedReplay] = field(default_factory=list)
+
+    @property
+    def name(self) -> WitnessClass:
+        return classify(self.witness.decision, self.witness.outcome)
+
+    @property
+    def scored(self) -> bool:
+        return self.name not in UNSCORED
+
+    @property
+    def increments(self) -> list[Measurement]:
+        """The measurements that are comparable with the prediction."""
+        return [m for m in self.measurements if m.basis == Measurement.Basis.INCREMENT]
+
+    @property
+    def measured_bytes(self) -> int | None:
+        """Largest increment that was measured."""
+        return max((m.size_bytes for m in self.increments), default=None)
+
+    @property
+    def under_estimated(self) -> bool | None:
+        """Whether the need was above the prediction; None when that cannot be said."""
+        if self.witness.excess_bytes is not None:
+            return self.witness.excess_bytes > 0
+        if self.measured_bytes is None or self.witness.required_bytes is None:
+            return None
+        return self.measured_bytes > self.witness.required_bytes
+
+    @property
+    def conditional(self) -> bool:
+        """Whether some measured interval starts after admission, so that it bounds only a part."""
+        return any(m.starts_after_admission for m in self.measurements)
+
+    @property
+    def margin_bytes(self) -> int | None:
+        """Usable less required; negative when it was to be refused."""
+        if self.witness.required_bytes is None or self.witness.usable_bytes is None:
+            return None
+        return self.witness.usable_bytes - self.witness.required_bytes
+
+
+@dataclass(frozen=True)
+class ClassCounts:
+    """How many witnesses fall in each class; every class is there, also at zero."""
+
+    by_class: dict[WitnessClass, int]
+    under_estimated: int
+    conditional: int
+    contradicted: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_class.values())
+
+    @property
+    def unscored(self) -> int:
+        return sum(self.by_class[name] for name in UNSCORED)
+
+    @property
+    def scored(self) -> int:
+        return self.total - self.unscored
+
+
+def scored_witnesses(issue: TrackedIssue, as_of: dt.date | None = None) -> list[ScoredWitness]:
+    """Every witness in time, with its measurements and recorded replays. Three queries."""
+    rows = until(
+        Witness.objects.filter(issue=issue).select_related("contradicted_by", "same_shape_as"), as_of
+    )
+    found = {row.pk: ScoredWitness(row) for row in rows.order_by("sort_at", "id")}
+    for measurement in until(Measurement.objects.filter(issue=issue), as_of).order_by("id"):
+        if measurement.witness_id in found:
+            found[measurement.witness_id].measurements.append(measurement)
+    replays = RecordedReplay.objects.filter(issue=issue).defer("document").order_by("id")
+    for replay in until(replays, as_of):
+        if replay.witness_id in found:
+            found[replay.witness_id].replays.append(replay)
+    return list(found.values())
+
+
+def counts(witnesses: Iterable[ScoredWitness]) -> ClassCounts:
+    """Counts by class."""
+    rows = list(witnesses)
+    return ClassCounts(
+        {name: sum(1 for row in rows if row.name == name) for name in WitnessClass},
+        sum(1 for row in rows if row.under_estimated),
+        sum(1 for row in rows if row.conditional),
+        sum(1 for row in rows if row.witness.contradicted_by_id),
+    )
