@@ -228,15 +228,58 @@ SECURE_HSTS_PRELOAD = _https
 SESSION_COOKIE_SECURE = _https
 CSRF_COOKIE_SECURE = _https
 CSRF_COOKIE_HTTPONLY = True
-if _read(env.bool, "BEHIND_PROXY", default=False):
+BEHIND_PROXY = _read(env.bool, "BEHIND_PROXY", default=False)
+if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 
 REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["rlvram_site.api.parsers.BoundedJSONParser"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "rlvram_site.api.authentication.ApiKeyAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rlvram_site.api.permissions.ScopePermission"],
+    "DEFAULT_THROTTLE_CLASSES": ["rlvram_site.api.throttling.MinuteThrottle"],
+    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_METADATA_CLASS": None,
+    "EXCEPTION_HANDLER": "rlvram_site.api.errors.handle",
+    "NUM_PROXIES": 1 if BEHIND_PROXY else 0,
+    # Numbers and times as they are recorded.
+    "COERCE_DECIMAL_TO_STRING": False,
 }
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Memory studies",
+    "DESCRIPTION": "Read what studies recorded, and add to it. Nothing recorded is ever changed.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rlvram_site.api.permissions.ScopePermission"],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "LabelEnum": "studies.models.base.Label",
+        "OutcomeEnum": "studies.models.Attempt.Outcome",
+        "EvidenceKindEnum": "studies.models.EvidenceFile.Kind",
+        "SetKindEnum": "studies.models.PredictionSet.Kind",
+    },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "rlvram_site.api.schema.document_errors",
+    ],
+}
+_MIB = 1024 * 1024
+_positive = validate.Range(min=1)
+API_MAX_JSON_BYTES = _read(env.int, "API_MAX_JSON_MIB", default=16, validate=_positive) * _MIB
+API_MAX_UPLOAD_BYTES = _read(env.int, "API_MAX_UPLOAD_MIB", default=256, validate=_positive) * _MIB
+API_MAX_BATCH = _read(env.int, "API_MAX_BATCH", default=2000, validate=_positive)
+EVIDENCE_MAX_FILE_BYTES = _read(env.int, "EVIDENCE_MAX_FILE_MIB", default=64, validate=_positive) * _MIB
+EVIDENCE_MAX_UNPACKED_BYTES = _read(env.int, "EVIDENCE_MAX_UNPACKED_MIB", default=512, validate=_positive) * _MIB
+# Per key, person or address; 0 means no limit. Several workers share a count only through a shared cache.
+API_READS_PER_MINUTE = _read(env.int, "API_READS_PER_MINUTE", default=3000, validate=validate.Range(min=0))
+API_WRITES_PER_MINUTE = _read(env.int, "API_WRITES_PER_MINUTE", default=3000, validate=validate.Range(min=0))
 
 LOGGING = {
     "version": 1,

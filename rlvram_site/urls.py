@@ -13,6 +13,7 @@ urlpatterns = [
     path("login/", LoginView.as_view(template_name="login.html"), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),
+    path("api/v1/", include("rlvram_site.api.urls")),
     path("admission/", include("admission.urls")),
     path("", include("studies.urls")),
 ]

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.core.exceptions import ValidationError as DjangoValidationError
+from django.http import Http404
 from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
@@ -53,16 +55,15 @@ class ErrorSerializer(serializers.Serializer):
 
 def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's handler, with our shape. Anything that DRF does not know stays an error for Django to report."""
-    if isinstance(exception, DjangoValidationError):
-        detail = exception.message_dict if hasattr(exception, "error_dict") else exception.messages
-        exception = exceptions.ValidationError(detail)
+    exception = _as_api_exception(exception)
     response = exception_handler(exception, context)
-    if response is None or not isinstance(exception, exceptions.APIException | Exception):
-        return response
+    if response is None:
+        return None
     sent = _sent(context)
     fields: list[dict[str, Any]] = []
     code = getattr(exception, "default_code", "error")
-    if isinstance(exception, exceptions.ValidationError):
+    if isinstance(getattr(exception, "detail", None), dict | list):
+        code = "invalid" if isinstance(exception, exceptions.ValidationError) else code
         _flatten(exception.detail, "", sent, fields)
         message = "; ".join(
             f"{f['field']}: {f['message']}" if f["field"] else f["message"] for f in fields[:3]
@@ -73,6 +74,21 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
         code = getattr(detail, "code", code)
     response.data = {"error": {"code": str(code), "message": message, "fields": fields}}
     return response
+
+
+def _as_api_exception(exception: Exception) -> Exception:
+    """What Django itself refuses, as an error of the API."""
+    if isinstance(exception, DjangoValidationError):
+        return exceptions.ValidationError(
+            exception.message_dict if hasattr(exception, "error_dict") else exception.messages
+        )
+    if isinstance(exception, Http404):
+        return exceptions.NotFound(str(exception) or None)
+    if isinstance(exception, RequestDataTooBig):
+        return TooLarge(str(exception))
+    if isinstance(exception, SuspiciousOperation):
+        return exceptions.ParseError(str(exception))
+    return exception
 
 
 def _sent(context: dict[str, Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
-from rest_framework.exceptions import PermissionDenied
+from rest_framework.exceptions import MethodNotAllowed, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 
 from rlvram_site.api.keys import ApiKey, Scope
@@ -42,6 +42,8 @@ class ScopePermission(BasePermission):
     """
 
     def has_permission(self, request, view) -> bool:
+        if not hasattr(view, request.method.lower()):
+            raise MethodNotAllowed(request.method)
         needed = Scope.READ if request.method in SAFE_METHODS else view.required_scope(request)
         if needed not in scopes_of(request):
             if request.user.is_authenticated:

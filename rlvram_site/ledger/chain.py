@@ -52,6 +52,15 @@ def head(stream: str) -> Head:
     return Head(stream, last.sequence, last.sha256) if last else Head(stream, 0, "")
 
 
+def lock_stream(name: str) -> LedgerStream:
+    """Let nobody else extend ``name`` until the surrounding transaction ends. What is read afterwards stays so."""
+    try:
+        return LedgerStream.objects.select_for_update().get(name=name)
+    except LedgerStream.DoesNotExist:
+        LedgerStream.objects.get_or_create(name=name)
+        return LedgerStream.objects.select_for_update().get(name=name)
+
+
 def record(row: LedgerRecord) -> None:
     """Insert one new row and its link, both or neither."""
     record_all([row])
@@ -135,8 +144,7 @@ def _extend(rows: Sequence[tuple[LedgerRecord, str]], now: dt.datetime) -> None:
         by_stream.setdefault(row.ledger_stream(), []).append((row, payload_sha256))
     # A fixed order of locks, so that two writers on the same streams cannot wait for each other.
     for name in sorted(by_stream):
-        LedgerStream.objects.get_or_create(name=name)
-        stream = LedgerStream.objects.select_for_update().get(name=name)
+        stream = lock_stream(name)
         last = head(name)
         sequence, previous = last.sequence, last.sha256
         links: list[LedgerEntry] = []

@@ -2,10 +2,13 @@
 
 ``plan``      pools, studies, protocols, amendments, architectures, configurations, slots
 ``outcomes``  attempts, exclusions, slots that were never launched, events, costs
+``evidence``  files that an invocation left behind
 ``forecasts`` fitted models, prediction sets, predictions, seals, evaluations
 ``sources``   the documents behind all of it and their hashes
+``transfer``  tasks and queries of a pool's transfer suite, submissions and their scores
 """
 
+from studies.models.evidence import EvidenceBlob, EvidenceFile
 from studies.models.forecasts import Evaluation, FittedModel, Prediction, PredictionSet, Seal
 from studies.models.outcomes import Allocation, Attempt, CostTotal, Event, Exclusion, NonLaunch
 from studies.models.plan import (
@@ -19,6 +22,7 @@ from studies.models.plan import (
     Study,
 )
 from studies.models.sources import SourceFile
+from studies.models.transfer import TransferQuery, TransferScore, TransferSubmission, TransferTask
 
 __all__ = [
     "Allocation",
@@ -28,6 +32,8 @@ __all__ = [
     "CostTotal",
     "Evaluation",
     "Event",
+    "EvidenceBlob",
+    "EvidenceFile",
     "Exclusion",
     "FittedModel",
     "ModelArchitecture",
@@ -41,4 +47,8 @@ __all__ = [
     "SeedSlot",
     "SourceFile",
     "Study",
+    "TransferQuery",
+    "TransferScore",
+    "TransferSubmission",
+    "TransferTask",
 ]

@@ -51,6 +51,16 @@ class Attempt(StudyRecord):
     execution_commit = models.CharField(max_length=64, blank=True)
     evidence = models.JSONField(default=list, help_text="Lines the outcome rests on, the deciding one first")
     facts = models.JSONField(default=dict, help_text="Everything else the source states, by its own names")
+    # What only an upload has; null for an imported attempt.
+    content_sha256 = Sha256Field(null=True, help_text="Digest of the upload's content: the same again is no news")
+    slot_name = models.CharField(max_length=200, null=True, help_text="The slot that the upload named")
+    exit_code = models.IntegerField(null=True)
+    exit_signal = models.PositiveIntegerField(null=True)
+    claimed_diagnosis = models.CharField(max_length=60, null=True, help_text="The uploader's own diagnosis")
+    derivation = models.JSONField(
+        null=True, help_text="All that the classifier said: peaks by device, steps, what is wrong with the evidence"
+    )
+    texts = models.JSONField(null=True, help_text="Evidence that was sent inside the record, by kind")
 
     class Meta:
         ordering = ["study", "pk"]
@@ -64,6 +74,11 @@ class Attempt(StudyRecord):
 
     def __str__(self) -> str:
         return self.invocation_id
+
+    @property
+    def claim_disagrees(self) -> bool:
+        """The uploader's own diagnosis is another one than the derived. Shown, never resolved."""
+        return bool(self.derivation and self.derivation.get("disagrees"))
 
 
 class Exclusion(StudyRecord):

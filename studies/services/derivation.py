@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
+from functools import partial
 from typing import Any
 
+from studies.evidence import collect
+from studies.evidence.collect import collect_run, kind_of
 from studies.evidence.completion import STUDY_STEP_PATTERN, CompletionRule
-from studies.evidence.files import kind_of, read_run_directory
-from studies.evidence.logs import EvidenceLine, scan_log
-from studies.evidence.outcome import EXIT_STATUS, DerivedOutcome, RunEvidence, derive_outcome
-from studies.evidence.samples import DevicePeak, SampledPeak, sampled_peak
-from studies.evidence.scheduler import parse_sacct
+from studies.evidence.logs import EvidenceLine
+from studies.evidence.outcome import EXIT_STATUS, DerivedOutcome, derive_outcome
+from studies.evidence.samples import DevicePeak, SampledPeak
 from studies.models import EvidenceFile
 from studies.services import evidence_store
 
@@ -25,7 +24,9 @@ UPLOAD = "upload"
 TEXT_NAMES = {"log": "sent.log", "samples": "gpu-memory.sent.csv", "scheduler": "sacct.sent.txt"}
 """How evidence lines name a text that was sent inside the record."""
 
-_RECORD_NAME = "trial.sent.json"
+RECORD_NAME = "trial.sent.json"
+RESERVED_NAMES = frozenset({*TEXT_NAMES.values(), RECORD_NAME})
+"""No uploaded file may be called so."""
 
 _NAMES = {"log": "log", "samples": "samples", "scheduler": "sacct"}
 """How evidence lines name a text that was sent inside the record."""
@@ -82,7 +83,7 @@ def name_for_kind(name: str, kind: str) -> str:
 
 
 def completion_rule(protocol: Mapping[str, Any] | None, planned_steps: int | None) -> CompletionRule:
-    """The rule for one invocation: the planned number of steps, and the protocol's pattern of a step's record.
+    """The rule for one invocation: the planned number of steps, and the pattern of a step's record.
 
     A protocol without the key ``completion_pattern`` means the study's own trainer.
     """
@@ -95,29 +96,27 @@ def derive(observed: Observed, rule: CompletionRule) -> DerivedOutcome:
 
     Raises ``EvidenceError`` for files of several jobs.
     """
-    texts = observed.texts or {}
-    if observed.files or texts.get("scheduler"):
-        evidence = _as_directory(observed, rule)
-    else:
-        logs = [scan_log([text.encode("utf-8", "replace")], TEXT_NAMES["log"], rule)] if (text := texts.get("log")) else []
-        evidence = RunEvidence(
-            logs=tuple(logs), peak=_sampled(observed), steps=observed.steps, claimed_kind=observed.claimed
+    evidence = collect_run(_entries(observed), rule, exit_code=observed.exit_code, where=UPLOAD)
+    if observed.exit_signal is not None:
+        # The upload itself goes before what a file says of the exit status.
+        evidence = replace(
+            evidence, exit_code=observed.exit_code, signal=observed.exit_signal, exit_source=EXIT_STATUS
         )
     if evidence.peak is None and observed.device_peaks_mib:
         evidence = replace(evidence, peak=_stated_peaks(observed.device_peaks_mib))
     if observed.other_processes:
         seen = tuple(EvidenceLine(UPLOAD, None, text) for text in observed.other_processes)
         evidence = replace(evidence, contamination=seen)
-    if observed.exit_code is not None or observed.exit_signal is not None:
-        # The record itself goes before what a file says of the exit status.
-        evidence = replace(
-            evidence, exit_code=observed.exit_code, signal=observed.exit_signal, exit_source=EXIT_STATUS
-        )
     return derive_outcome(evidence, rule)
 
 
-def _as_directory(observed: Observed, rule: CompletionRule) -> RunEvidence:
-    """The files, the texts and the record itself as a run directory, so that one reader serves all."""
+def _entries(observed: Observed) -> Iterator[collect.EvidenceFile]:
+    """Files, texts and the record itself as one run's files, so that one reader serves all."""
+    for item in observed.files:
+        if item.kind != EvidenceFile.Kind.OTHER:
+            yield collect.EvidenceFile(item.name, partial(evidence_store.open_stored, item.sha256))
+    for kind, text in (observed.texts or {}).items():
+        yield collect.EvidenceFile.of_bytes(TEXT_NAMES[kind], text.encode("utf-8", "replace"))
     record = {
         "started_at": observed.started_at.isoformat() if observed.started_at else None,
         "ended_at": observed.ended_at.isoformat() if observed.ended_at else None,
@@ -125,32 +124,9 @@ def _as_directory(observed: Observed, rule: CompletionRule) -> RunEvidence:
         "job_id": observed.job_id,
         "failure_kind": observed.claimed or None,
     }
-    with tempfile.TemporaryDirectory(prefix="evidence-") as name:
-        folder = Path(name)
-        for item in observed.files:
-            if item.kind != EvidenceFile.Kind.OTHER:
-                evidence_store.copy_to(item.sha256, folder / item.name)
-        for kind, text in (observed.texts or {}).items():
-            (folder / TEXT_NAMES[kind]).write_bytes(text.encode("utf-8", "replace"))
-        (folder / _RECORD_NAME).write_text(json.dumps(record))
-        return read_run_directory(folder, rule)
-
-
-def _sampled(observed: Observed) -> SampledPeak | None:
-    text = (observed.texts or {}).get("samples")
-    if not text:
-        return None
-    return sampled_peak(
-        [(TEXT_NAMES["samples"], text.splitlines())],
-        started_ns=_nanoseconds(observed.started_at),
-        ended_ns=_nanoseconds(observed.ended_at),
-    )
+    yield collect.EvidenceFile.of_bytes(RECORD_NAME, json.dumps(record).encode())
 
 
 def _stated_peaks(peaks: Mapping[str, float]) -> SampledPeak:
     devices = tuple(DevicePeak(device, mib, 0) for device, mib in sorted(peaks.items()))
     return SampledPeak(devices, 0, None, None, ("peaks were sent without their samples",))
-
-
-def _nanoseconds(moment: datetime | None) -> int | None:
-    return None if moment is None else int(moment.timestamp() * 1e9)

@@ -51,7 +51,7 @@ def store(chunks: Iterable[bytes], name: str) -> Stored:
                 size += len(chunk)
                 if size > settings.EVIDENCE_MAX_FILE_BYTES:
                     raise EvidenceTooLarge(
-                        f"{name}: more than {settings.EVIDENCE_MAX_FILE_BYTES} bytes, expected at most that many"
+                        f"{name}: expected at most {settings.EVIDENCE_MAX_FILE_BYTES} bytes, more came"
                     )
                 if unpacked is not None:
                     unpacked.feed(chunk)

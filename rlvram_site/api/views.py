@@ -1,0 +1,58 @@
+"""The API's front page, its documentation, and its answer to unknown addresses."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, JsonResponse
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from rlvram_site.api.errors import ErrorSerializer
+from rlvram_site.api.permissions import scopes_of
+
+
+class IndexSerializer(serializers.Serializer):
+    """Where to go on, and what the caller may do."""
+
+    studies = serializers.CharField()
+    pools = serializers.CharField()
+    schema = serializers.CharField()
+    docs = serializers.CharField()
+    scopes = serializers.ListField(child=serializers.CharField(), help_text="What this key or person may do")
+
+
+class Index(APIView):
+    """The front page: main addresses, and the caller's scopes."""
+
+    @extend_schema(responses={200: IndexSerializer, 400: ErrorSerializer})
+    def get(self, request: Request) -> Response:
+        return Response(
+            {
+                "studies": reverse("api-studies"),
+                "pools": reverse("api-pools"),
+                "schema": reverse("api-schema"),
+                "docs": reverse("api-docs"),
+                "scopes": sorted(scopes_of(request)),
+            }
+        )
+
+
+class Schema(SpectacularAPIView):
+    """The OpenAPI document."""
+
+
+class Docs(SpectacularSwaggerSplitView):
+    """The document as a page. Its script is a file of its own, so that the content policy allows it."""
+
+    template_name = "api/docs.html"
+    url_name = "api-schema"
+
+
+def unknown_address(request: HttpRequest, path: str = "") -> JsonResponse:
+    """404 in the API's own error shape."""
+    error = {"code": "not_found", "message": f"There is nothing at {request.path}.", "fields": []}
+    return JsonResponse({"error": error}, status=404)

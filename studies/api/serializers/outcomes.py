@@ -1,0 +1,114 @@
+"""What happened, as it is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from studies.models import Attempt, Event, EvidenceFile, Exclusion
+
+
+class AttemptSerializer(serializers.ModelSerializer):
+    """One invocation. ``origin`` says whether its outcome is derived or declared by a source."""
+
+    slot = serializers.SerializerMethodField(help_text="experiment_id; null for an unplanned invocation")
+    role = serializers.SerializerMethodField(help_text="What it is to its slot: only an eligible one counts")
+    exclusion = serializers.SerializerMethodField(help_text="Why it is excluded; null when it is not")
+    evidence_line = serializers.SerializerMethodField(help_text="The line that decides, as file:line: text")
+    claim_disagrees = serializers.BooleanField(read_only=True)
+
+    class Meta:
+        model = Attempt
+        fields = ["invocation_id", "slot", "slot_name", "role", "exclusion", "outcome", "origin",
+                  "source", "diagnosis", "stage", "reason", "evidence_line", "claimed_diagnosis",
+                  "claim_disagrees", "peak_mib", "observed_peak_mib", "started_at", "ended_at",
+                  "exit_code", "exit_signal", "elapsed_seconds", "runtime_seconds", "task_gpu_seconds",
+                  "reserved_gpu_seconds", "task_gpu_count", "job_id", "execution_commit",
+                  "content_sha256", "recorded_at"]  # fmt: skip
+
+    def _state(self, row: Attempt) -> Any:
+        return self.context["attempts"][row.pk]
+
+    def get_slot(self, row: Attempt) -> str | None:
+        return row.slot.experiment_id if row.slot else None
+
+    def get_role(self, row: Attempt) -> str:
+        return str(self._state(row).role)
+
+    def get_exclusion(self, row: Attempt) -> str | None:
+        exclusion = self._state(row).exclusion
+        return exclusion.reason if exclusion else None
+
+    def get_evidence_line(self, row: Attempt) -> str:
+        if not row.evidence:
+            return ""
+        first = row.evidence[0]
+        place = first["file"] if first.get("line") is None else f"{first['file']}:{first['line']}"
+        return f"{place}: {first['text']}"
+
+
+class EvidenceFileSerializer(serializers.ModelSerializer):
+    """A file of an attempt. ``stored`` says whether its bytes came with it; ``late`` ones came afterwards."""
+
+    stored = serializers.SerializerMethodField()
+
+    class Meta:
+        model = EvidenceFile
+        fields = ["name", "kind", "sha256", "size_bytes", "stored", "late", "recorded_at"]
+
+    def get_stored(self, row: EvidenceFile) -> bool:
+        return row.blob_id is not None
+
+
+class EvidenceFilesSerializer(serializers.Serializer):
+    files = EvidenceFileSerializer(many=True)
+
+
+class AttemptDetailSerializer(AttemptSerializer):
+    """An attempt with all evidence lines, what the classifier said, its files and its other facts."""
+
+    evidence = serializers.ListField(child=serializers.DictField())
+    files = EvidenceFileSerializer(many=True)
+    derivation = serializers.JSONField(allow_null=True)
+    facts = serializers.JSONField()
+    texts = serializers.JSONField(allow_null=True, help_text="Evidence that was sent inside the record")
+
+    class Meta(AttemptSerializer.Meta):
+        fields = [*AttemptSerializer.Meta.fields, "evidence", "derivation", "files", "facts", "texts"]
+
+
+class RecordedSerializer(serializers.Serializer):
+    invocation_id = serializers.CharField()
+    status = serializers.ChoiceField(choices=["recorded", "unchanged"])
+
+
+class BatchResultSerializer(serializers.Serializer):
+    """What became of each attempt, in the order in which they were sent."""
+
+    recorded = serializers.IntegerField()
+    unchanged = serializers.IntegerField()
+    attempts = RecordedSerializer(many=True)
+
+
+class BlobSerializer(serializers.Serializer):
+    sha256 = serializers.CharField()
+    size_bytes = serializers.IntegerField()
+
+
+class ExclusionSerializer(serializers.ModelSerializer):
+    """An exclusion, or the lifting of one. ``supersedes`` is the id of the record before it."""
+
+    attempt = serializers.CharField(source="attempt.invocation_id")
+    supersedes = serializers.PrimaryKeyRelatedField(read_only=True)
+
+    class Meta:
+        model = Exclusion
+        fields = ["id", "attempt", "lifted", "reason", "author", "supersedes", "recorded_at"]
+
+
+class EventSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Event
+        fields = ["position", "kind", "status", "title", "detail", "job_id", "source_commit",
+                  "started_at", "ended_at", "gpu_seconds", "facts", "recorded_at"]  # fmt: skip

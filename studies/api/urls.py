@@ -1,0 +1,53 @@
+"""Addresses of the studies under ``/api/v1/``."""
+
+from __future__ import annotations
+
+from django.urls import include, path, register_converter
+
+from studies.api.views import attempts, evidence, forecasts, plan
+
+
+class Sha256Converter:
+    regex = "[0-9a-f]{64}"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(Sha256Converter, "sha256")
+
+study_patterns = [
+    path("", plan.StudyDetailView.as_view(), name="api-study"),
+    path("head/", plan.StudyHead.as_view(), name="api-head"),
+    path("protocol/", plan.ProtocolView.as_view(), name="api-protocol"),
+    path("amendments/", plan.AmendmentList.as_view(), name="api-amendments"),
+    path("configurations/", plan.ConfigurationList.as_view(), name="api-configurations"),
+    path("configurations/<str:configuration>/", plan.ConfigurationDetail.as_view(), name="api-configuration"),
+    path("slots/", plan.SlotList.as_view(), name="api-slots"),
+    path("slots/<str:slot>/", plan.SlotDetail.as_view(), name="api-slot"),
+    path("attempts/", attempts.AttemptList.as_view(), name="api-attempts"),
+    path("attempts/batch/", attempts.AttemptBatch.as_view(), name="api-attempt-batch"),
+    path("attempts/by-id/<str:invocation>/", attempts.AttemptDetail.as_view(), name="api-attempt"),
+    path("attempts/by-id/<str:invocation>/files/", evidence.AttemptFiles.as_view(), name="api-attempt-files"),
+    path("evidence/<sha256:sha256>/", evidence.EvidenceBytes.as_view(), name="api-evidence"),
+    path("exclusions/", evidence.ExclusionList.as_view(), name="api-exclusions"),
+    path("events/", evidence.EventList.as_view(), name="api-events"),
+    path("prediction-sets/", forecasts.PredictionSetList.as_view(), name="api-prediction-sets"),
+    path("predictions/", forecasts.PredictionList.as_view(), name="api-predictions"),
+    path("seals/", forecasts.SealList.as_view(), name="api-seals"),
+    path("evaluations/", forecasts.EvaluationList.as_view(), name="api-evaluations"),
+]
+
+urlpatterns = [
+    path("studies/", plan.StudyList.as_view(), name="api-studies"),
+    path("studies/<slug:study>/", include(study_patterns)),
+    path("pools/", plan.PoolList.as_view(), name="api-pools"),
+    path(
+        "pools/<slug:pool>/configurations/",
+        plan.PoolConfigurationList.as_view(),
+        name="api-pool-configurations",
+    ),
+]

@@ -1,0 +1,217 @@
+"""Attempts: reading them, and recording them one by one or many at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpResponseBase, QueryDict
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import NotFound, PermissionDenied, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from rlvram_site.api.errors import TooLarge
+from rlvram_site.api.keys import Scope
+from rlvram_site.api.parsers import BoundedJSONParser, BoundedMultiPartParser
+from rlvram_site.api.permissions import scopes_of
+from studies.api.entries import FORM_FILES, entries_of, file_entry
+from studies.api.filters import AttemptFilter
+from studies.api.serializers.outcomes import AttemptDetailSerializer, AttemptSerializer, BatchResultSerializer
+from studies.api.serializers.uploads import (
+    AttemptFormSerializer,
+    AttemptUploadSerializer,
+    BatchUploadSerializer,
+)
+from studies.api.views.base import StudyDetail, StudyTable, StudyView, refuse
+from studies.models import Attempt
+from studies.services.attempts import AttemptUpload, FileEntry, UploadRefused, record_attempts
+from studies.services.evidence_files import keep_blob
+from studies.services.evidence_store import EvidenceTooLarge
+from studies.services.slots import attempt_states
+
+_CHUNK = 1 << 20
+_PARTS = ", ".join(FORM_FILES)
+
+
+class _States:
+    """Gives the serializers what each attempt is to its slot."""
+
+    attempts: dict[int, Any] = {}
+
+    def prepare(self, rows: Sequence[Any]) -> None:
+        self.attempts = attempt_states(rows)
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        return {**super().get_serializer_context(), "attempts": self.attempts}  # type: ignore[misc]
+
+
+class AttemptList(_States, StudyTable):
+    """Every recorded invocation. Writing adds one, as JSON or as a form with its files."""
+
+    serializer_class = AttemptSerializer
+    filterset_class = AttemptFilter
+    orderings = {"id": "pk", "invocation_id": "invocation_id"}
+    csv_name = "attempts"
+    write_scope = Scope.ATTEMPTS
+    parser_classes = [BoundedJSONParser, BoundedMultiPartParser]
+
+    queryset = Attempt.objects.select_related("slot")
+
+    @extend_schema(
+        request={"application/json": AttemptUploadSerializer, "multipart/form-data": AttemptFormSerializer},
+        responses={201: AttemptDetailSerializer, 200: AttemptDetailSerializer},
+        filters=False,
+    )
+    def post(self, request: Request, *args, **kwargs) -> HttpResponseBase:
+        study = self.study
+        uploaded = list(_uploaded(request))
+        data = _record_of(request.data) if isinstance(request.data, QueryDict) else request.data
+        sent = AttemptUploadSerializer(data=data)
+        sent.is_valid(raise_exception=True)
+        values = dict(sent.validated_data)
+        _may_declare(request, values, files=bool(uploaded))
+        try:
+            files = [
+                *entries_of(study, values.pop("files", [])),
+                *(_keep(study, kind, item) for kind, item in uploaded),
+            ]
+            recorded = record_attempts(study, [AttemptUpload(values, _distinct(files))])[0]
+        except UploadRefused as error:
+            raise refuse(error) from error
+        except EvidenceTooLarge as error:
+            raise TooLarge(str(error)) from error
+        row = self.get_queryset().prefetch_related("files").get(pk=recorded.attempt_id)
+        self.prepare([row])
+        body = AttemptDetailSerializer(row, context=self.get_serializer_context()).data
+        return Response(body, status=201 if recorded.new else 200)
+
+
+class AttemptBatch(StudyView):
+    """Many attempts in one request: all are recorded, or none."""
+
+    write_scope = Scope.ATTEMPTS
+    serializer_class = BatchUploadSerializer
+
+    @extend_schema(
+        request=BatchUploadSerializer, responses={201: BatchResultSerializer, 200: BatchResultSerializer}
+    )
+    def post(self, request: Request, *args, **kwargs) -> HttpResponseBase:
+        study = self.study
+        rows = request.data.get("attempts") if isinstance(request.data, dict) else None
+        if isinstance(rows, list) and len(rows) > settings.API_MAX_BATCH:
+            raise ValidationError(
+                {
+                    "attempts": [
+                        f"has {len(rows)} rows, expected at most {settings.API_MAX_BATCH} in one request"
+                    ]
+                }
+            )
+        sent = BatchUploadSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        uploads = []
+        for item in sent.validated_data["attempts"]:
+            values = dict(item)
+            _may_declare(request, values)
+            uploads.append(AttemptUpload(values, entries_of(study, values.pop("files", []))))
+        try:
+            recorded = record_attempts(study, uploads)
+        except UploadRefused as error:
+            raise refuse(error, "attempts", len(uploads)) from error
+        new = sum(item.new for item in recorded)
+        return Response(
+            {
+                "recorded": new,
+                "unchanged": len(recorded) - new,
+                "attempts": [
+                    {"invocation_id": item.invocation_id, "status": "recorded" if item.new else "unchanged"}
+                    for item in recorded
+                ],
+            },
+            status=201 if new else 200,
+        )
+
+
+class AttemptDetail(_States, StudyDetail):
+    """One invocation with its evidence."""
+
+    serializer_class = AttemptDetailSerializer
+
+    def find(self) -> Attempt:
+        rows = Attempt.objects.filter(study=self.study).select_related("slot").prefetch_related("files")
+        row = rows.filter(invocation_id=self.kwargs["invocation"]).first()
+        if row is None:
+            raise NotFound(f"There is no attempt {self.kwargs['invocation']!r} here.")
+        self.prepare([row])
+        return row
+
+
+def _may_declare(request: Request, values: dict[str, Any], *, files: bool = False) -> None:
+    if "declared" not in values:
+        return
+    if Scope.DECLARE not in scopes_of(request):
+        raise PermissionDenied(
+            "Declaring an outcome needs the scope declare, which the key or role does not have."
+        )
+    if files or any(not item.get("private") for item in values.get("files", [])):
+        raise ValidationError(
+            {
+                "files": [
+                    "expected only private files (by hash) with a declared outcome"
+                ]
+            }
+        )
+
+
+def _record_of(form: QueryDict) -> Any:
+    """The record of a form: JSON in ``attempt``, and further fields beside it."""
+    record: Any = {}
+    if "attempt" in form:
+        text = form["attempt"]
+        if isinstance(text, UploadedFile):
+            text = text.read(settings.API_MAX_JSON_BYTES).decode("utf-8", "replace")
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValidationError({"attempt": [f"is not JSON: {error}"]}) from error
+        if not isinstance(record, dict):
+            raise ValidationError({"attempt": ["expected a JSON object"]})
+    for name in form:
+        if name == "attempt" or isinstance(form[name], UploadedFile):
+            continue
+        if name in record:
+            raise ValidationError({name: ["stands in the form and in attempt, expected it once"]})
+        record[name] = form[name]
+    return record
+
+
+def _uploaded(request: Request) -> Iterator[tuple[str, UploadedFile]]:
+    """The files of a form: what their part says they are (empty: their name says it), and the file."""
+    if not isinstance(request.data, QueryDict):
+        return
+    for part, items in request.FILES.lists():
+        if part == "attempt":
+            continue
+        if part not in FORM_FILES:
+            raise ValidationError(
+                {part[:60]: [f"is no part for files, expected one of {_PARTS}"]}
+            )
+        for item in items:
+            yield ("" if part == "files" else part), item
+
+
+def _keep(study: Any, kind: str, item: UploadedFile) -> FileEntry:
+    name = item.name or "file"
+    blob, _ = keep_blob(study, item.chunks(_CHUNK), name)
+    return file_entry(name, kind, blob.sha256, blob.size_bytes, stored=True)
+
+
+def _distinct(files: list[FileEntry]) -> list[FileEntry]:
+    names = [item.name for item in files]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValidationError({"files": [f"{name} comes twice, expected each file name once"]})
+    return files

@@ -1,0 +1,158 @@
+"""Evidence files: bytes by their sha256, files of an attempt, exclusions and events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.db.models import QuerySet
+from django.http import HttpResponseBase, StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from rlvram_site.api.errors import Conflict, TooLarge
+from rlvram_site.api.keys import ApiKey, Scope
+from rlvram_site.api.parsers import RawParser, announced_length, raw_chunks
+from studies.api.entries import entries_of
+from studies.api.filters import EventFilter, ExclusionFilter
+from studies.api.serializers.outcomes import (
+    BlobSerializer,
+    EventSerializer,
+    EvidenceFileSerializer,
+    EvidenceFilesSerializer,
+    ExclusionSerializer,
+)
+from studies.api.serializers.uploads import ExclusionUploadSerializer, LateFilesSerializer
+from studies.api.views.base import StudyTable, StudyView
+from studies.models import Attempt, Event, EvidenceBlob, EvidenceFile, Exclusion, Study
+from studies.services import evidence_store
+from studies.services.evidence_files import FileConflict, WrongHash, add_late_files, keep_blob
+from studies.services.evidence_store import EvidenceTooLarge
+from studies.services.exclusions import ExclusionConflict, exclude, lift
+
+_CHUNK = 1 << 20
+
+
+class EvidenceBytes(StudyView):
+    """The bytes of one file, by their sha256. Send them once; sending them again changes nothing."""
+
+    write_scope = Scope.ATTEMPTS
+    parser_classes = [RawParser]
+    serializer_class = BlobSerializer
+
+    @extend_schema(
+        request={"application/octet-stream": OpenApiTypes.BINARY},
+        responses={201: BlobSerializer, 200: BlobSerializer},
+    )
+    def put(self, request: Request, *args, **kwargs) -> HttpResponseBase:
+        sha256 = self.kwargs["sha256"]
+        if not announced_length(request):
+            raise ValidationError({"body": ["is empty or has no Content-Length, expected the file's bytes"]})
+        try:
+            blob, new = keep_blob(self.study, raw_chunks(request), sha256, announced_sha256=sha256)
+        except WrongHash as error:
+            raise ValidationError({"sha256": [str(error)]}) from error
+        except EvidenceTooLarge as error:
+            raise TooLarge(str(error)) from error
+        return Response(BlobSerializer(blob).data, status=201 if new else 200)
+
+    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
+    def get(self, request: Request, *args, **kwargs) -> HttpResponseBase:
+        sha256 = self.kwargs["sha256"]
+        blob = EvidenceBlob.objects.filter(study=self.study, sha256=sha256).first()
+        if blob is None or not evidence_store.path_of(sha256).exists():
+            raise NotFound(f"There are no bytes with the sha256 {sha256} here.")
+        # Whatever the bytes are, a browser must neither run nor render them.
+        return StreamingHttpResponse(
+            _bytes(sha256),
+            content_type="application/octet-stream",
+            headers={
+                "Content-Disposition": f'attachment; filename="{sha256}"',
+                "Content-Length": blob.size_bytes,
+            },
+        )
+
+
+def _bytes(sha256: str) -> Iterator[bytes]:
+    with evidence_store.open_stored(sha256) as source:
+        while chunk := source.read(_CHUNK):
+            yield chunk
+
+
+class AttemptFiles(StudyTable):
+    """The files of one attempt. Writing attaches more; the outcome stays what it was."""
+
+    serializer_class = EvidenceFileSerializer
+    csv_name = "files"
+    write_scope = Scope.ATTEMPTS
+
+    queryset = EvidenceFile.objects.all()
+
+    def get_queryset(self) -> QuerySet[EvidenceFile]:
+        return super().get_queryset().filter(attempt=_attempt(self.study, self.kwargs["invocation"]))
+
+    @extend_schema(
+        request=LateFilesSerializer,
+        responses={201: EvidenceFilesSerializer, 200: EvidenceFilesSerializer},
+        filters=False,
+    )
+    def post(self, request: Request, *args, **kwargs) -> HttpResponseBase:
+        attempt = _attempt(self.study, self.kwargs["invocation"])
+        sent = LateFilesSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        try:
+            result = add_late_files(attempt, entries_of(self.study, sent.validated_data["files"]))
+        except FileConflict as error:
+            raise Conflict(str(error)) from error
+        status = 201 if any(new for _, new in result) else 200
+        rows = self.get_serializer([row for row, _ in result], many=True).data
+        return Response({"files": rows}, status=status)
+
+
+class ExclusionList(StudyTable):
+    """Exclusions and liftings, each a record of its own. Writing excludes an attempt or lifts that again."""
+
+    serializer_class = ExclusionSerializer
+    filterset_class = ExclusionFilter
+    csv_name = "exclusions"
+    write_scope = Scope.EXCLUSIONS
+
+    queryset = Exclusion.objects.select_related("attempt")
+
+    @extend_schema(
+        request=ExclusionUploadSerializer, responses={201: ExclusionSerializer, 200: ExclusionSerializer},
+        filters=False,
+    )  # fmt: skip
+    def post(self, request: Request, *args, **kwargs) -> HttpResponseBase:
+        sent = ExclusionUploadSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        values = sent.validated_data
+        attempt = Attempt.objects.filter(study=self.study, invocation_id=values["attempt"]).first()
+        if attempt is None:
+            raise ValidationError({"attempt": [f"is no attempt of the study {self.study.slug}"]})
+        author = request.auth.actor if isinstance(request.auth, ApiKey) else request.user.get_username()
+        try:
+            row, new = (lift if values["lift"] else exclude)(attempt, reason=values["reason"], author=author)
+        except ExclusionConflict as error:
+            raise Conflict(str(error)) from error
+        return Response(self.get_serializer(row).data, status=201 if new else 200)
+
+
+class EventList(StudyTable):
+    """What happened around the invocations."""
+
+    serializer_class = EventSerializer
+    filterset_class = EventFilter
+    orderings = {"position": "position", "id": "pk"}
+    csv_name = "events"
+
+    queryset = Event.objects.all()
+
+
+def _attempt(study: Study, invocation: str) -> Attempt:
+    attempt = Attempt.objects.filter(study=study, invocation_id=invocation).select_related("study").first()
+    if attempt is None:
+        raise NotFound(f"There is no attempt {invocation!r} here.")
+    return attempt

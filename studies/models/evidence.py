@@ -1,0 +1,54 @@
+"""What an invocation left behind: stored bytes, and the files of an attempt by name and hash."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from studies.models.base import Sha256Field, StudyRecord
+from studies.models.outcomes import Attempt
+
+
+class EvidenceBlob(StudyRecord):
+    """Bytes that were uploaded for a study, once however often they came. They lie beside the database."""
+
+    sha256 = Sha256Field(help_text="sha256 of the bytes as they were on the uploader's disk")
+    size_bytes = models.BigIntegerField()
+
+    class Meta:
+        ordering = ["study", "pk"]
+        constraints = [models.UniqueConstraint(fields=["study", "sha256"], name="evidence_once_per_study")]
+
+    def __str__(self) -> str:
+        return f"{self.sha256[:12]}… ({self.size_bytes} bytes)"
+
+
+class EvidenceFile(StudyRecord):
+    """One file of an attempt. Without a ``blob`` only its hash was given: the file itself stayed private.
+
+    ``late`` files came after the attempt was recorded; its outcome does not rest on them.
+    """
+
+    class Kind(models.TextChoices):
+        LOG = "log", "log"
+        SAMPLES = "samples", "sampled memory"
+        SCHEDULER = "scheduler", "scheduler records"
+        DEVICES = "devices", "device map"
+        TRIAL = "trial", "launcher's record"
+        OTHER = "other", "other"
+
+    attempt = models.ForeignKey(Attempt, on_delete=models.PROTECT, related_name="files")
+    blob = models.ForeignKey(
+        EvidenceBlob, null=True, blank=True, on_delete=models.PROTECT, related_name="files"
+    )
+    name = models.CharField(max_length=200)
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    sha256 = Sha256Field()
+    size_bytes = models.BigIntegerField(null=True)
+    late = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["attempt", "pk"]
+        constraints = [models.UniqueConstraint(fields=["attempt", "name"], name="evidence_name_once")]
+
+    def __str__(self) -> str:
+        return f"{self.attempt}: {self.name}"
