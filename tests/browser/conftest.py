@@ -38,7 +38,7 @@ def free_port() -> int:
 
 @pytest.fixture(scope="session")
 def live_site(tmp_path_factory) -> Iterator[LiveSite]:
-    """The whole product as a stranger gets it. Shared by the browser tests of one process: leave it as it was."""
+    """The whole product as a stranger gets it. Tests of one process share it: leave it as it was."""
     data = tmp_path_factory.mktemp("live-site")
     log = data / "run.log"
     with log.open("w") as stderr:
@@ -132,7 +132,7 @@ def watch(live_site) -> Watch:
 
 @pytest.fixture
 def open_window(browser, live_site, watch) -> Iterator[Callable[..., Page]]:
-    """Opens a window: ``open_window(width=…, height=…, **context_options)``. Problems fail the test at its end."""
+    """Opens a window: ``open_window(width, height, **options)``. Its problems fail the test at its end."""
     contexts: list[BrowserContext] = []
 
     def open_one(width: int, height: int, **options) -> Page:

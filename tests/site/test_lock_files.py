@@ -1,0 +1,49 @@
+"""The lock files hold what pyproject.toml asks for, pinned and with hashes."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.conftest import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+ASKED = {
+    "requirements.lock": PROJECT["project"]["dependencies"] + PROJECT["dependency-groups"]["build"],
+    "requirements-dev.lock": PROJECT["project"]["dependencies"]
+    + PROJECT["dependency-groups"]["build"]
+    + PROJECT["dependency-groups"]["dev"],
+}
+
+
+def pins(lock: str) -> dict[str, str]:
+    text = (ROOT / lock).read_text()
+    return {
+        canonicalize_name(name): version
+        for name, version in re.findall(r"^(\S+?)==(\S+)", text, re.MULTILINE)
+    }
+
+
+@pytest.mark.parametrize(
+    ("lock", "asked"), [(lock, asked) for lock, all_asked in ASKED.items() for asked in all_asked]
+)
+def test_what_the_project_asks_for_is_pinned(lock, asked):
+    requirement = Requirement(asked)
+    version = pins(lock).get(canonicalize_name(requirement.name))
+    assert version, f"{requirement.name} is not in {lock}: make the lock files again (docs/install.md)"
+    assert requirement.specifier.contains(version, prereleases=True)
+
+
+@pytest.mark.parametrize("lock", ASKED)
+def test_every_pin_has_hashes_and_nothing_else_stands_in_the_file(lock):
+    pin = r"\S+==\S+( \\\n    --hash=sha256:[0-9a-f]{64})+\n"
+    assert re.fullmatch(f"({pin})+", (ROOT / lock).read_text())
+
+
+def test_the_tests_use_the_versions_that_the_site_uses():
+    tests = pins("requirements-dev.lock")
+    assert {name: tests.get(name) for name in pins("requirements.lock")} == pins("requirements.lock")

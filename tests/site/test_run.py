@@ -1,0 +1,169 @@
+"""``./run``: the one command that sets everything up and serves it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.site.prepared import run, shell_environment
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [str(ROOT / "run"), *map(str, arguments)],
+        env=shell_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for_address(process: subprocess.Popen[str]) -> str:
+    assert process.stdout
+    for line in process.stdout:
+        if match := re.fullmatch(r"(http://127\.0\.0\.1:\d+)/\n", line):
+            return match[1]
+    raise AssertionError(process.stderr.read() if process.stderr else "")
+
+
+def get(url: str) -> tuple[int, str]:
+    with urllib.request.urlopen(url, timeout=20) as answer:
+        return answer.status, answer.read().decode()
+
+
+def processes_of_session(leader: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == leader and fields[0] != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--port", "0"], "--port 0: expected a number from 1 to 65535"),
+        (["--port", "70000"], "--port 70000: expected a number from 1 to 65535"),
+        (["--port", "http"], "--port http: expected a number from 1 to 65535"),
+        (["--port"], "--port needs a value"),
+        (["--data"], "--data needs a value"),
+        (["--data", "/proc/none"], "--data /proc/none: the folder cannot be made"),
+        (["--prot", "1"], "unknown argument: --prot"),
+    ],
+)
+def test_wrong_arguments_are_explained(arguments, message):
+    done = run(*arguments)
+    assert done.returncode == 1
+    assert f"error: {message}" in done.stderr
+
+
+def test_help_names_every_option():
+    done = run("--help")
+    assert done.returncode == 0
+    assert all(option in done.stdout for option in ("--port N", "--data DIR", "--no-serve"))
+
+
+def test_a_second_preparation_keeps_login_secret_and_studies(prepared_data):
+    def state():
+        with sqlite3.connect(prepared_data / "site.sqlite3") as database:
+            return [
+                database.execute("SELECT username, password FROM auth_user").fetchall(),
+                database.execute("SELECT stream_id, sequence, sha256 FROM ledger_ledgerentry").fetchall(),
+                (prepared_data / "secret-key").read_text(),
+                (prepared_data / "admin-password").read_text(),
+            ]
+
+    before = state()
+    done = run("--no-serve", "--data", prepared_data, cwd=Path("/"))
+    assert done.returncode == 0, done.stderr
+    assert "login admin exists" in done.stdout
+    assert state() == before
+
+
+def test_a_folder_in_use_is_named(prepared_data):
+    with (prepared_data / "run.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = run("--no-serve", "--data", prepared_data)
+    assert done.returncode == 1
+    assert f"another ./run is using {prepared_data}; stop it first, or choose another folder" in done.stderr
+
+
+def test_a_port_in_use_is_named(tmp_path):
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = busy.getsockname()[1]
+        done = run("--port", port, "--data", tmp_path)
+    assert done.returncode == 1
+    assert f"port {port} cannot be used (Address already in use); choose another with --port" in done.stderr
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_it_serves_until_it_is_stopped_and_leaves_nothing_behind(prepared_data, free_port, stop):
+    process = start("--port", free_port, "--data", prepared_data)
+    address = wait_for_address(process)
+    assert address == f"http://127.0.0.1:{free_port}"
+    assert get(address + "/")[0] == 200
+    assert get(address + "/health/ready/") == (200, '{"status": "ready"}')
+    # The worker does its first work: it walks the ledger.
+    answer = {"status": "not checked yet"}
+    while answer["status"] == "not checked yet":
+        time.sleep(0.2)
+        assert process.poll() is None
+        answer = json.loads(get(address + "/health/ledger/")[1])
+    assert answer["status"] == "passed"
+    process.send_signal(stop)
+    process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert processes_of_session(process.pid) == []
+
+
+def test_when_a_part_dies_the_rest_is_stopped_too(prepared_data, free_port):
+    process = start("--port", free_port, "--data", prepared_data)
+    wait_for_address(process)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    site = next(pid for pid in children if b"gunicorn" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    subprocess.run(["kill", "-TERM", site], check=True)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "a part of the site ended by itself" in errors
+    assert processes_of_session(process.pid) == []
+
+
+def test_static_files_are_served_by_the_site_itself(prepared_data, free_port):
+    process = start("--port", free_port, "--data", prepared_data)
+    address = wait_for_address(process)
+    try:
+        page = get(address + "/login/")[1]
+        files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
+        assert files
+        for path in files:
+            assert get(address + path)[0] == 200
+        assert get(address + "/static/plotly.min.js")[0] == 200
+    finally:
+        process.terminate()
+        process.communicate(timeout=120)
