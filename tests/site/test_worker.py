@@ -13,7 +13,7 @@ from rlvram_site.ledger.models import LedgerCheck
 from tests.factories import make_small_study
 from tests.processes import start_python
 
-WORKER = "-m celery --app rlvram_site --quiet worker --concurrency 2 --loglevel info".split()
+WORKER = ["-m", "celery", "--app", "rlvram_site", "--quiet", "worker", "--concurrency", "2"]
 
 
 @pytest.fixture
