@@ -15,6 +15,9 @@ from rlvram_site.ledger.models import LedgerEntry, LedgerRecord
 TOGETHER = dt.timedelta(seconds=60)
 """Rows of one stream that one actor recorded within this time of each other are one change."""
 
+NAMED = 3
+"""Kinds that a change of many kinds names, the most frequent first."""
+
 READ = 400
 """Groups of rows (one kind, one moment) that are read at most; more than enough for a page."""
 
@@ -41,8 +44,13 @@ class Change:
 
     @property
     def what(self) -> str:
-        """``12 configurations, 36 seed slots``, the most frequent kinds first."""
-        return ", ".join(_counted(label, number) for label, number in self.kinds.most_common())
+        """``494 records: 306 predictions, 53 source files and 14 other kinds``; one kind is just counted."""
+        parts = [_counted(label, number) for label, number in self.kinds.most_common(NAMED)]
+        if len(self.kinds) == 1:
+            return parts[0]
+        rest = len(self.kinds) - len(parts)
+        more = f" and {rest} other {'kind' if rest == 1 else 'kinds'}" if rest else ""
+        return f"{self.records:,} records: {', '.join(parts)}{more}"
 
     @property
     def kind(self) -> str:

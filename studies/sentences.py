@@ -22,7 +22,11 @@ from studies.words import (
     sentence,
 )
 
-_PLURAL_LABELS = {"within_margin": "within margin", "above_margin": "above margin", "memory_failure": "memory failures"}
+_PLURAL_LABELS = {
+    "within_margin": "within margin",
+    "above_margin": "above margin",
+    "memory_failure": "memory failures",
+}
 
 
 def panel_sentence(evaluation: Mapping[str, Any]) -> str:
@@ -32,7 +36,9 @@ def panel_sentence(evaluation: Mapping[str, Any]) -> str:
         return "No configuration is planned yet."
     labels = _label_counts(evaluation)
     if not resolved:
-        opening = f"None of the {count_word(planned)} planned configurations is resolved, so nothing is scored yet"
+        opening = (
+            f"None of the {count_word(planned)} planned configurations is resolved, so nothing is scored yet"
+        )
     else:
         verb = "is" if resolved == 1 else "are"
         found = _found(labels, resolved)
@@ -43,7 +49,7 @@ def panel_sentence(evaluation: Mapping[str, Any]) -> str:
 
 
 def _label_counts(evaluation: Mapping[str, Any]) -> dict[str, int]:
-    """Resolved configurations by label. The targets are the same for each method, so the first one says it."""
+    """Resolved configurations by label. All methods have the same targets, so the first one says it."""
     for scores in evaluation["resolved_subset_metrics"].values():
         return {label: scores[f"target_{label}"] for label in _PLURAL_LABELS if scores[f"target_{label}"]}
     return {}
@@ -80,7 +86,10 @@ def _approvals_clause(evaluation: Mapping[str, Any]) -> str:
 
 
 def _approved_text(approvals: Mapping[str, Any], scores: Mapping[str, Any], planned: int) -> str:
-    approved, unscored = approvals["full_panel_approved_configurations"], approvals["unscored_approved_configurations"]
+    approved, unscored = (
+        approvals["full_panel_approved_configurations"],
+        approvals["unscored_approved_configurations"],
+    )
     if not approved:
         return "none"
     amount = f"all {count_word(planned)}" if approved == planned and planned > 1 else count_word(approved)
@@ -111,7 +120,9 @@ def unscored_sentence(evaluation: Mapping[str, Any]) -> str:
         if exceedances:
             known.append(_known(exceedances, number, "peak above the margin"))
         tail = f"; {listed(known)}" if known else ", none with a known failure"
-        sentences.append(f"{sentence(method_words(method))} has {counted(number, 'unscored approval')}{tail}.")
+        sentences.append(
+            f"{sentence(method_words(method))} has {counted(number, 'unscored approval')}{tail}."
+        )
     if sentences:
         return " ".join(sentences)
     if not any(item["full_panel_approved_configurations"] for item in evaluation["approvals"].values()):
@@ -160,9 +171,11 @@ def error_patterns(folds: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list
                 count, of = scores[key], scores[f"target_{label}"]
                 if count and (method not in found or count > found[method].count):
                     noun = "setting" if kind == "rejected_usable" else "configuration"
-                    things = f"{label_adjective(label)} {family_words(family)} {noun}{'' if count == 1 else 's'}"
-                    text = f"{sentence(method_words(method))} {verb} {count_word(count)} {things} ({count} of {of})."
-                    found[method] = ErrorPattern(method, family, kind, count, of, text)
+                    things = (
+                        f"{label_adjective(label)} {family_words(family)} {noun}{'' if count == 1 else 's'}"
+                    )
+                    text = f"{method_words(method)} {verb} {count_word(count)} {things} ({count} of {of})."
+                    found[method] = ErrorPattern(method, family, kind, count, of, sentence(text))
     order = next(iter(folds.values()), {})
     return [found[method] for method in order if method in found]
 
@@ -177,14 +190,18 @@ _AMENDMENTS = {
 def amendments_text(words: Iterable[str]) -> str:
     """``1 amendment before launch``; each derived word with its own count."""
     numbers = Counter(words)
-    parts = [f"{numbers[word]} {names[numbers[word] > 1]}" for word, names in _AMENDMENTS.items() if numbers[word]]
+    parts = [
+        f"{numbers[word]} {names[numbers[word] > 1]}" for word, names in _AMENDMENTS.items() if numbers[word]
+    ]
     return ", ".join(parts) or "no amendment"
 
 
-def changes_sentence(new: int, visited: bool, full: bool = False) -> str:
-    """How much is new since the last visit; ``full`` if there is more than is listed."""
+def changes_sentence(studies: int, new: int, visited: bool, full: bool = False) -> str:
+    """How many studies there are, what is new since the last visit; ``full``: more is new than is listed."""
     if not visited:
-        return "This is your first visit from this browser; the latest changes are below." if new else ""
+        if not studies and not new:
+            return "Nothing is recorded on this site yet."
+        return f"{sentence(counted(studies, 'study', 'studies'))} recorded here, each counted on its own."
     if not new:
         return "Nothing was recorded since your last visit."
     return f"{sentence(counted(new, 'change'))}{' or more' if full else ''} since your last visit."

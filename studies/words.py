@@ -18,6 +18,7 @@ _LABELS = {
     "memory_failure": ("memory failure", "memory-failing"),
 }
 
+
 def count_word(number: int) -> str:
     """``six`` up to twelve, digits with thousands separators beyond; zero is ``no``."""
     return _NUMBERS[number] if 0 <= number < len(_NUMBERS) else f"{number:,}"

@@ -98,7 +98,7 @@ def cell(name: str) -> SafeString:
     return format_html(
         '<span class="cell state-{}" title="{}"><span aria-hidden="true">{}</span>'
         '<span class="visually-hidden">{}</span></span>',
-        name.replace("_", "-"), mark.word, mark.glyph, mark.word,
+        name.replace("_", "-"), mark.word, mark.glyph[-1], mark.word,
     )  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def state(name: str, note: str = "") -> SafeString:
 
 @register.simple_tag
 def value(item: Any) -> str | SafeString:
-    """A recorded JSON value: lists and objects in short, hashes that copy, a text known by its hash only as such."""
+    """A recorded JSON value: long lists folded up, hashes that copy, a text known by hash as such."""
     if isinstance(item, dict):
         if set(item) == {"text_sha256"}:
             return format_html("text with sha256 {}", digest(item["text_sha256"]))
@@ -134,11 +134,13 @@ def value(item: Any) -> str | SafeString:
 
 @register.simple_tag
 def command(text: str) -> SafeString:
-    """A command line with a button that copies it."""
+    """A command line with a button that copies it. It wraps between words, never after a hyphen."""
+    words = format_html_join(" ", '<span class="nowrap">{}</span>', ((word,) for word in text.split(" ")))
     return format_html(
         '<div class="command"><pre><code>{}</code></pre>'
-        '<button type="button" class="button" data-copy="{}" aria-label="Copy the command">Copy</button></div>',
-        text, text,
+        '<button type="button" class="button" data-copy="{}" aria-label="Copy the command">Copy</button>'
+        "</div>",
+        words, text,
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ register = template.Library()
 
 SITE_PAGES = (
     ("home", "Studies"),
+    ("transfer", "Transfer suite"),
     ("admission", "Memory admission"),
     ("jobs", "Jobs"),
     ("hosts", "Hosts"),

@@ -131,9 +131,9 @@ def _labels(group: Group, suffix: str) -> list[dict]:
     """Method and counts in words, above each bar."""
     return [
         {
-            "x": 0, "xref": f"x{suffix} domain", "xanchor": "left", "y": position - 0.14, "yref": f"y{suffix}",
-            "yanchor": "bottom", "showarrow": False, "align": "left", "font": {"size": 12},
-            "bgcolor": "var(--surface)", "borderpad": 1,
+            "x": 0, "xref": f"x{suffix} domain", "xanchor": "left", "y": position - 0.14,
+            "yref": f"y{suffix}", "yanchor": "bottom", "showarrow": False, "align": "left",
+            "font": {"size": 12}, "bgcolor": "var(--surface)", "borderpad": 1,
             "text": f"<b>{method_words(method.method)}</b><br>{method.note or method.words}",
         }
         for position, method in enumerate(group.methods)
@@ -168,7 +168,9 @@ def _bars(group: Group, state: str, suffix: str) -> dict:
             "size": 11, "color": "var(--text)" if mark.hollow or mark.pattern else "#111111",
             "shadow": "auto" if mark.pattern else "none",
         },
-        "customdata": [[method_words(m.method), count] for m, count in zip(group.methods, counts, strict=True)],
-        "hovertemplate": group.title + "<br><b>%{customdata[0]}</b>: %{customdata[1]} " + mark.word + "<extra></extra>",
+        "customdata": [[method_words(m.method), m.counts.get(state, 0)] for m in group.methods],
+        "hovertemplate": (
+            f"{group.title}<br><b>%{{customdata[0]}}</b>: %{{customdata[1]}} {mark.word}<extra></extra>"
+        ),
         "meta": {"state": state},
     }  # fmt: skip

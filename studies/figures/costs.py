@@ -48,7 +48,8 @@ def costs_figure(bars: Sequence[ScopeBar]) -> go.Figure:
         height=ROW * len(bars) + 44,
         margin={"l": 4, "r": 12, "t": 8, "b": 36},
         xaxis={
-            "range": [-0.01 * longest, 1.04 * longest], "title": {"text": "GPU-hours", "font": {"size": 12}}, "fixedrange": True,
+            "range": [-0.01 * longest, 1.04 * longest], "fixedrange": True,
+            "title": {"text": "GPU-hours", "font": {"size": 12}},
             "zeroline": True, "nticks": 6,
         },
         yaxis={
@@ -57,7 +58,8 @@ def costs_figure(bars: Sequence[ScopeBar]) -> go.Figure:
         },
         annotations=[
             {
-                "x": 0, "xref": "x domain", "xanchor": "left", "y": position - 0.2, "yref": "y", "yanchor": "bottom",
+                "x": 0, "xref": "x domain", "xanchor": "left",
+                "y": position - 0.2, "yref": "y", "yanchor": "bottom",
                 "showarrow": False, "align": "left", "font": {"size": 12}, "text": bar.words,
                 "bgcolor": "var(--surface)", "borderpad": 1,
             }

@@ -97,9 +97,13 @@ def _places(gpu_counts: Sequence[int], methods: Sequence[str]) -> dict[tuple[int
 
 
 def _cells(
-    state: str, here: Sequence[tuple[PanelTarget, str]], rows: Sequence[str], places: Mapping[tuple[int, str], float]
-) -> dict:  # fmt: skip
+    state: str,
+    here: Sequence[tuple[PanelTarget, str]],
+    rows: Sequence[str],
+    places: Mapping[tuple[int, str], float],
+) -> dict:
     mark = MARKS[state]
+    edge = 3 if mark.line or mark.hollow else 1
     count = len(here)
     words = "<br>".join(textwrap.wrap(mark.short, 13))
     plain = not (mark.pattern or mark.hollow)
@@ -111,7 +115,7 @@ def _cells(
         "width": [FILL] * count,
         "marker": {
             "color": "rgba(0,0,0,0)" if mark.hollow else themed_colour(mark),
-            "line": {"color": mark.line or themed_colour(mark), "width": 3 if mark.line or mark.hollow else 1},
+            "line": {"color": mark.line or themed_colour(mark), "width": edge},
             "pattern": {"shape": mark.pattern, "solidity": 0.14, "size": 9} if mark.pattern else {},
         },
         "text": [f"<b>{mark.glyph}</b><br>{words}"] * count,

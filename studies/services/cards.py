@@ -9,11 +9,11 @@ from django.core.cache import cache
 from django.db.models import CharField, OuterRef, Subquery, Value
 from django.db.models.functions import Concat
 
-from rlvram_site.marks import MARKS
 from rlvram_site.ledger.models import LedgerEntry
+from rlvram_site.marks import MARKS
 from studies.models import Seal, Study
 from studies.services import protocols
-from studies.services.errors import ServiceError
+from studies.services.errors import UNREADABLE
 from studies.services.panel import load_panel
 
 _KEEP = 7 * 24 * 3600  # s; a summary never goes stale, so this only bounds memory
@@ -75,7 +75,7 @@ def summary(study: Study) -> PanelSummary:
     """The summary of one study as recorded now."""
     try:
         panel = load_panel(study)
-    except ServiceError as error:
+    except UNREADABLE as error:
         return PanelSummary(problem=str(error))
     words = Counter(change.word.value for change in protocols.changes(study))
     return PanelSummary(

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from studies.archive.errors import ArchiveError
+from studies.estimation.errors import EstimationError
+
 
 class ServiceError(Exception):
     """Something that cannot be done with what is recorded; the text says what and why, for a person."""
+
+
+UNREADABLE = (ServiceError, EstimationError, ArchiveError)
+"""What reading a study can raise when its records do not state a rule, or state one that is not implemented."""

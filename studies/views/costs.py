@@ -10,7 +10,7 @@ from rlvram_site.templatetags.display import gpu_hours
 from studies.figures.costs import ScopeBar, costs_figure
 from studies.models import Allocation, CostTotal
 from studies.services.costs import SECONDS_PER_HOUR, ScopeCost, evidence_cost, panel_cost
-from studies.services.errors import ServiceError
+from studies.services.errors import UNREADABLE
 from studies.views.common import get_study, study_page
 
 THREE_SCOPES = (CostTotal.Scope.TASK, CostTotal.Scope.RESERVATION, CostTotal.Scope.WHOLE)
@@ -27,7 +27,7 @@ def costs(request: HttpRequest, slug: str) -> HttpResponse:
     main = three_scopes(found)
     try:
         evidence = evidence_cost(study)
-    except ServiceError:
+    except UNREADABLE:
         evidence = None
     return study_page(
         request, study, "costs",

@@ -23,4 +23,3 @@ def _sentence(rows: list[Event]) -> str:
     numbers = Counter(row.status for row in rows)
     parts = [f"{numbers[status]} {status.label}" for status in Event.Status if numbers[status]]
     return sentence(f"{counted(len(rows), 'event')} around the invocations: {listed(parts)}.")
-

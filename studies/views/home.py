@@ -58,11 +58,13 @@ def home(request: HttpRequest) -> HttpResponse:
         "studies/home.html",
         {
             "cards": [(study, summary, _amendments(summary), strips) for study, summary, strips in cards],
-            "names": list(dict.fromkeys(state for *_, strips in cards for _, states in strips for state in states)),
+            "names": list(
+                dict.fromkeys(state for *_, strips in cards for _, states in strips for state in states)
+            ),
             "since": since,
             "new": new,
             "earlier": earlier,
-            "sentence": changes_sentence(len(new), since is not None, full=len(new) == SHOWN),
+            "sentence": changes_sentence(len(cards), len(new), since is not None, full=len(new) == SHOWN),
         },
     )
 
@@ -100,5 +102,6 @@ def _amendments(summary: PanelSummary) -> str:
 def _strips(summary: PanelSummary) -> list[tuple[str, list[str]]]:
     """For each method one mark per planned configuration, equal marks together."""
     return [
-        (method, [state for state, number in states for _ in range(number)]) for method, states in summary.cells
+        (method, [state for state, number in states for _ in range(number)])
+        for method, states in summary.cells
     ]

@@ -12,17 +12,18 @@ from rlvram_site.ledger.chain import head
 from rlvram_site.marks import MARKS
 from studies.figures.approvals import APPROVED, REJECTED, Group, MethodCounts, approvals_figure
 from studies.figures.panel import PanelTarget, panel_figure
+from studies.models import Study
 from studies.sentences import amendments_text, error_patterns, panel_sentence
 from studies.services import protocols
 from studies.services.costs import panel_cost
-from studies.services.errors import ServiceError
+from studies.services.errors import UNREADABLE
 from studies.services.evaluation import always_rule, panel_evaluation
 from studies.services.panel import SLOT_MARKS, Panel, load_panel
 from studies.services.retrospective import recorded_folds
 from studies.services.seals import seal_state
 from studies.views.common import get_study, study_page
 from studies.views.costs import three_scopes
-from studies.words import family_words, label_words, method_words
+from studies.words import family_words, label_words
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,11 @@ class MethodLine:
 
     @property
     def bars(self) -> MethodCounts:
-        note = f"nothing approved; right {self.scores['correct_three_state']} of {self.resolved}" if self.is_rule else ""
+        note = (
+            f"nothing approved; right {self.scores['correct_three_state']} of {self.resolved}"
+            if self.is_rule
+            else ""
+        )
         return MethodCounts(self.name, dict(self.counts), note)
 
     @property
@@ -62,33 +67,39 @@ class FamilyTable:
 def overview(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(slug)
     try:
-        panel = load_panel(study)
-    except ServiceError as error:
-        return study_page(request, study, "study", problem=str(error))
+        context = _context(study)
+    except UNREADABLE as error:
+        context = {"problem": str(error)}
+    return study_page(request, study, "study", follow_ups=list(study.follow_ups.all()), **context)
+
+
+def _context(study: Study) -> dict[str, Any]:
+    panel = load_panel(study)
     folds = recorded_folds(study)
+    families = _families(folds)
     changes = protocols.changes(study)
-    context = {
+    return {
         "panel": panel,
-        "families": _families(folds),
-        "patterns": error_patterns(folds),
-        "folds_figure": approvals_figure([_group(item) for item in _families(folds)]) if folds else None,
-        "names": [state for state in MARKS if any(state in row.cells.values() for row in panel.rows)],
         "panel_figure": panel_figure(targets(panel)),
+        "names": [state for state in MARKS if any(state in row.cells.values() for row in panel.rows)],
+        "families": families,
+        "folds_figure": approvals_figure([_group(table) for table in families]) if families else None,
+        "patterns": error_patterns(folds),
         "changes": changes,
         "amendments": amendments_text([change.word.value for change in changes]),
         "protocol": protocols.base_protocol(study),
-        "costs": three_scopes(panel_cost(study)),
         "seal": seal_state(study),
+        "costs": three_scopes(panel_cost(study)),
         "head": head(study.stream),
-        "follow_ups": list(study.follow_ups.all()),
+        **_predicted(panel),
     }
-    return study_page(request, study, "study", **context, **_predicted(panel))
 
 
 def _predicted(panel: Panel) -> dict[str, Any]:
     """What can be said once something is predicted."""
     if panel.prediction_set is None:
-        return {"sentence": f"{len(panel.resolved)} of {len(panel.rows)} configurations resolved; nothing is predicted yet."}
+        resolved = f"{len(panel.resolved)} of {len(panel.rows)} configurations resolved"
+        return {"sentence": f"{resolved}; nothing is predicted yet."}
     evaluation = panel_evaluation(panel)
     lines = _panel_lines(panel, evaluation)
     rule = next((line for line in lines if line.is_rule), None)
@@ -106,10 +117,11 @@ def _predicted(panel: Panel) -> dict[str, Any]:
 
 def targets(panel: Panel) -> list[PanelTarget]:
     """The panel's rows as its figure takes them."""
+    names = _row_names(panel)
     return [
         PanelTarget(
             configuration_id=row.configuration.configuration_id,
-            row=f"{row.configuration.workload_name} · {row.configuration.configuration_level}",
+            row=names[row.configuration.configuration_id],
             gpu_count=row.configuration.gpu_count,
             label=row.resolution.label,
             seeds=row.seeds,
@@ -118,6 +130,21 @@ def targets(panel: Panel) -> list[PanelTarget]:
         )
         for row in panel.rows
     ]
+
+
+def _row_names(panel: Panel) -> dict[str, str]:
+    """What tells rows apart: workload and level, the model where there are several, at last the id."""
+    several = len({row.configuration.model_name for row in panel.rows}) > 1
+    names: dict[str, str] = {}
+    taken: set[tuple[str, int]] = set()
+    for item in (row.configuration for row in panel.rows):
+        parts = [item.model_name] if several else []
+        name = " · ".join([*parts, item.workload_name, item.configuration_level])
+        if (name, item.gpu_count) in taken:
+            name = f"{item.configuration_id} · {name}"
+        taken.add((name, item.gpu_count))
+        names[item.configuration_id] = name
+    return names
 
 
 def _panel_lines(panel: Panel, evaluation: Mapping[str, Any]) -> list[MethodLine]:
@@ -130,7 +157,9 @@ def _panel_lines(panel: Panel, evaluation: Mapping[str, Any]) -> list[MethodLine
     rule = always_rule(panel)
     if rule:
         scores = {**rule["scores"], "label": rule["label"]}
-        lines.append(MethodLine(rule["rule"], _counts(rule["scores"]), scores, len(panel.resolved), is_rule=True))
+        lines.append(
+            MethodLine(rule["rule"], _counts(rule["scores"]), scores, len(panel.resolved), is_rule=True)
+        )
     return lines
 
 
@@ -151,10 +180,16 @@ def _families(folds: Mapping[str, Mapping[str, Any]]) -> list[FamilyTable]:
         number = first["distinct_target_configurations"]
         found = [
             f"{first[f'target_{label}']} {words}"
-            for label, words in (("within_margin", "usable"), ("above_margin", "above"), ("memory_failure", "failing"))
+            for label, words in (
+                ("within_margin", "usable"),
+                ("above_margin", "above"),
+                ("memory_failure", "failing"),
+            )
         ]
         lines = [MethodLine(name, _counts(scores), scores, number) for name, scores in by_method.items()]
-        tables.append(FamilyTable(family, family_words(family), f"{number} held out: {', '.join(found)}", lines))
+        tables.append(
+            FamilyTable(family, family_words(family), f"{number} held out: {', '.join(found)}", lines)
+        )
     return tables
 
 

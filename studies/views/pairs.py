@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from django.http import HttpRequest, HttpResponse
 
-from studies.estimation.errors import EstimationError
-from studies.services.errors import ServiceError
+from studies.services.errors import UNREADABLE
 from studies.services.pairs import MatchedPair, matched_pairs
 from studies.services.panel import load_panel
 from studies.views.common import get_study, study_page
@@ -19,7 +18,7 @@ def pairs(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         panel = load_panel(study)
         rows = matched_pairs(panel)
-    except (ServiceError, EstimationError) as error:
+    except UNREADABLE as error:
         return study_page(request, study, "pairs", sentence=f"No pair can be shown: {error}.")
     return study_page(request, study, "pairs", pairs=rows, panel=panel, sentence=_sentence(rows))
 
@@ -33,6 +32,5 @@ def _sentence(rows: Sequence[MatchedPair]) -> str:
         tail = f"{count_word(completed)} completed on both sides, and only they give a difference"
     else:
         tail = "none completed on both sides, so there is no difference to report"
-    return sentence(
-        f"{counted(len(rows), 'matched pair')}: {count_word(eligible)} with an eligible outcome on both sides, {tail}."
-    )
+    both = f"{count_word(eligible)} with an eligible outcome on both sides"
+    return sentence(f"{counted(len(rows), 'matched pair')}: {both}, {tail}.")

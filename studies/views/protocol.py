@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 
 from studies.diffs import Piece, value_diff
 from studies.services import protocols
-from studies.services.errors import ServiceError
+from studies.services.errors import UNREADABLE
 from studies.services.forecasts import panel_set
 from studies.views.common import get_study, study_page
 from studies.words import counted, listed, sentence
@@ -36,17 +36,19 @@ def protocol(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(slug)
     try:
         base = protocols.base_protocol(study)
-    except ServiceError as error:
+        changes = protocols.changes(study)
+        rules = protocols.rule_list(study)
+        effective = protocols.effective_sha256(study)
+    except UNREADABLE as error:
         return study_page(request, study, "protocol", sentence=f"Nothing can be shown yet: {error}.")
-    changes = protocols.changes(study)
     predictions = panel_set(study)
     return study_page(
         request, study, "protocol",
         base=base,
         sentence=_sentence(base.version, changes),
         amendments=[AmendmentDiff(change, [_diff(key) for key in change.keys]) for change in changes],
-        rules=protocols.rule_list(study),
-        effective_sha256=protocols.effective_sha256(study),
+        rules=rules,
+        effective_sha256=effective,
         seal=predictions.seals.order_by("pk").first() if predictions else None,
         files=list(study.sourcefiles.all()),
     )  # fmt: skip
@@ -62,6 +64,7 @@ def _sentence(version: str, changes: list[protocols.Change]) -> str:
     if not changes:
         return f"Protocol {version} holds as it was frozen; nothing amended it."
     parts = [
-        f"{change.word} {change.amendment.number} changed {counted(len(change.keys), 'key')}" for change in changes
+        f"{change.word} {change.amendment.number} changed {counted(len(change.keys), 'key')}"
+        for change in changes
     ]
     return sentence(f"protocol {version} holds as amended: {listed(parts)}.")

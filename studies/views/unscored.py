@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 
 from studies.sentences import unscored_sentence
-from studies.services.errors import ServiceError
+from studies.services.errors import UNREADABLE
 from studies.services.evaluation import panel_evaluation
 from studies.services.panel import UNSCORED_APPROVALS, PanelRow, load_panel
 from studies.views.common import get_study, study_page
@@ -17,7 +17,7 @@ def unscored(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         panel = load_panel(study)
         sentence = unscored_sentence(panel_evaluation(panel))
-    except ServiceError as error:
+    except UNREADABLE as error:
         return study_page(request, study, "unscored", sentence=f"No approval is unscored: {error}.")
     rows = [(row, _approved_by(row), _missing(row), _wanted(row)) for row in panel.rows if _approved_by(row)]
     return study_page(request, study, "unscored", panel=panel, sentence=sentence, rows=rows)
