@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 
 from studies.evidence.errors import EvidenceError
 
-STUDY_STEP_PATTERN = (
-    r"\bstep:(?P<step>\d+)\s+-\s.*\btraining/global_step:(?P=step)(?:\.0+)?(?![\d.])"
-)
+STUDY_STEP_PATTERN = r"\bstep:(?P<step>\d+)\s+-\s.*\btraining/global_step:(?P=step)(?:\.0+)?(?![\d.])"
 """How the study's trainer prints the record of a step. Releases differ in the decimals of the counter."""
 
 

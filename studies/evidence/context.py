@@ -44,7 +44,7 @@ _PLACES: tuple[tuple[Place, re.Pattern[str], re.Pattern[str]], ...] = (
     (Place.WEIGHT_SYNC, re.compile(r"rollout|vllm|sglang"), re.compile(r"^resume$")),
     (Place.PINNED_HOST_MEMORY, re.compile(r""), re.compile(r"^_?pin_memory\w*$")),
 )
-_PINNING_CODE = re.compile(r"\.pin_memory\(|\bpin_memory=True\b")
+_PINNING_CODE = re.compile(r"\.pin_memory\(|\bpin_memory\s*=\s*(?!False|None)")
 
 ENGINE_SOURCE = re.compile(
     r"EngineCore|VllmWorker|Worker_(?:TP|PP|DP)\d|RayWorkerWrapper|vLLM\w*Server|LLMRayActor|SGLangEngine"
@@ -65,19 +65,20 @@ def place_of(text: str) -> Place | None:
 
 _CODE = re.compile(
     r"^\s*(?:raise|except|assert|return|if|elif|with|for|logger\.|logging\.|log\.|print\(|warnings\.|self\."
-    r"|#|[rfbu]{0,2}[\"']|\w+(?:\.\w+)* = )"
+    r"|[rfbu]{0,2}[\"']|\w+(?:\.\w+)* = )"
 )
 _SAMPLE = re.compile(r"^\[(?:prompt|response|ground_truth|score|input|output)\]")
 
 
 def is_quotation(body: str, position: int) -> bool:
-    """Whether what stands at `position` is quoted: a source line of a traceback, or a printed sample.
+    """Whether what stands at `position` is quoted: source code, documentation, or a printed sample.
 
     A source line that another process ran into, with its own message unquoted, is no quotation.
     """
-    if _SAMPLE.match(body):
+    if _SAMPLE.match(body) or body.lstrip().startswith("#"):
         return True
-    return body[:position].rstrip(" ").endswith(('"', "'", "#")) and bool(_CODE.match(body))
+    before = body[:position].rstrip(" ")
+    return before.endswith("`") or (before.endswith(('"', "'")) and bool(_CODE.match(body)))
 
 
 _ADVICE = re.compile(

@@ -28,8 +28,10 @@ def parse_device_map(document: object, file: str) -> dict[int, str]:
         if column in found:
             raise EvidenceError(file, "column", column, f"each column once, {found[column]} has it already")
         found[column] = uuid
-    if found and min(found) in _LEADING_CELLS and sorted(found) == list(
-        range(min(found), min(found) + len(found))
+    if (
+        found
+        and min(found) in _LEADING_CELLS
+        and sorted(found) == list(range(min(found), min(found) + len(found)))
     ):
         shift = min(found)
         return {column - shift: uuid for column, uuid in found.items()}

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 from studies.evidence.completion import CompletionRule
 from studies.evidence.diagnoses import Diagnosis, Outcome
-from studies.evidence.logs import Candidate, EvidenceLine, LogFindings
-from studies.evidence.rules import Role
+from studies.evidence.findings import Candidate, EvidenceLine, LogFindings
+from studies.evidence.rule import Role
 from studies.evidence.samples import SampledPeak
 from studies.evidence.scheduler import SchedulerRow
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from studies.evidence.logs import Candidate, EvidenceLine
+from studies.evidence.findings import Candidate, EvidenceLine
 from studies.evidence.outcome import DerivedOutcome
 
 

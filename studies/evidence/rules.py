@@ -12,9 +12,7 @@ or status code.
 from __future__ import annotations
 
 from studies.evidence import texts_memory, texts_other
-from studies.evidence.rule import Role, Rule
-
-__all__ = ["RULES", "Role", "Rule"]
+from studies.evidence.rule import Rule
 
 RULES: tuple[Rule, ...] = (
     *texts_memory.NOT_CAUSES,

@@ -250,7 +250,8 @@ HOST_KILLS = [
     _row(_CAUSE, D.HOST_MEMORY, "kernel_reaper", "oom_reaper", r"\boom_reaper: reaped process \d+"),
     # systemd, Kubernetes and container runtimes.
     _row(
-        _CAUSE, D.HOST_MEMORY, "oom_killed", "oom killer|oomkilled",
-        r"killed by the OOM killer\b|\bOOMKilled\b(?!\W{1,4}false)",
+        _CAUSE, D.HOST_MEMORY, "oom_killed", "oom killer|oomkilled|systemd-oomd",
+        r"\bsystemd-oomd\b.*: Killed .* due to memory|killed by the OOM killer\b"
+        r"|\bOOMKilled\b(?!\W{1,4}false)",
     ),
 ]  # fmt: skip

@@ -52,7 +52,7 @@ SYSTEM = [
     ),
     _row(
         _CAUSE, D.ENVIRONMENT, "torch_shm_file", "</torch_",
-        r"to file </torch_",
+        r"\b(?:to|from) file </torch_",
     ),
     _row(
         _CAUSE, D.ENVIRONMENT, "nccl_shm", "shm/nccl",
@@ -64,14 +64,15 @@ SYSTEM = [
         r"\bray\.exceptions\.(?:ObjectStoreFullError|OutOfDiskError): ",
     ),
     # Linux errno 24 and 28.
-    _row(_ERROR, D.ENVIRONMENT, "open_files", "too many open files", r"Too many open files"),
+    _row(_ERROR, D.ENVIRONMENT, "open_files", "too many open files|items of ancdata",
+        r"Too many open files|received 0 items of ancdata"),
     _row(_ERROR, D.ENVIRONMENT, "disk_full", "no space left on device", r"No space left on device"),
     # PyTorch and CUDA at initialisation.
     _row(
         _CAUSE, D.ENVIRONMENT, "no_driver",
         "cuda driver version|cuda-capable|no cuda gpus|no kernel image|cuda unknown error",
         r"CUDA driver version is insufficient|no CUDA-capable device is detected|No CUDA GPUs are available"
-        r"|no kernel image is available for execution|CUDA initialization: CUDA unknown error",
+        r"|no kernel image is available for execution|\bCUDA unknown error\b",
     ),
     _row(
         _CAUSE, D.ENVIRONMENT, "old_driver", "nvidia driver",
@@ -100,10 +101,9 @@ RESOURCES = [
     _row(_CAUSE, D.INSUFFICIENT_GPUS, "device_ordinal", "invalid device ordinal", r"invalid device ordinal"),
     # c10d, TCPStore, Python sockets, uvicorn.
     _row(
-        _ERROR, D.PORT_COLLISION, "port_taken", "address already in use",
-        r"(?i:address already in use)",
+        _ERROR, D.PORT_COLLISION, "port_taken", "address already in use|eaddrinuse",
+        r"(?i:address already in use|\beaddrinuse\b)",
     ),
-    _row(_ERROR, D.PORT_COLLISION, "eaddrinuse", "eaddrinuse", r"\bEADDRINUSE\b"),
     # verl and trainers built on it.
     _row(
         _CAUSE, D.EMPTY_DATALOADER, "empty_loader", "dataloader is empty",
@@ -220,7 +220,7 @@ CONSEQUENCES = [
     _row(
         _CONSEQUENCE, D.EXECUTOR_FAILURE, "engine_start_failed",
         "engine core|enginecore failed|engine process",
-        r"Engine core initialization failed|EngineCore failed to start|Engine process failed to start",
+        r"(?i:engine core initialization failed)|EngineCore failed to start|Engine process failed to start",
     ),
     _row(
         _CONSEQUENCE, D.EXECUTOR_FAILURE, "engine_died",
@@ -233,7 +233,7 @@ CONSEQUENCES = [
         r"\bWorker ?[Pp]roc \S+ died unexpectedly|WorkerProc hit an exception"
         r"|WorkerProc initialization failed|Worker \S+ pid \d+ died, exit code",
     ),
-    _row(_CONSEQUENCE, D.EXECUTOR_FAILURE, "executor_failed", "executor failed", r"\bExecutor failed\b"),
+    _row(_CONSEQUENCE, D.EXECUTOR_FAILURE, "executor_failed", "executor failed", r"(?i:\bexecutor failed\b)"),
     # Ray 2.x.
     _row(
         _CONSEQUENCE, D.EXECUTOR_FAILURE, "ray_actor_died", "died|is dead",

@@ -321,6 +321,17 @@ acn18:30:66 [0] include/alloc.h:52 NCCL WARN Failed to CUDA host alloc 4194304 b
     LogCase("cuDNN's allocation on the host", "host_memory", """\
 »RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED
 """),
+    LogCase("vLLM's copy of the weights in page-locked memory", "host_memory", """\
+  File "/site-packages/vllm/device_allocator/cumem.py", line 190, in sleep
+    cpu_backup_tensor = torch.empty(size_in_bytes, dtype=torch.uint8, device='cpu', pin_memory=is_pin_memory_available())
+»RuntimeError: CUDA error: out of memory
+"""),
+    LogCase("systemd's own killer", "host_memory", """\
+»acn18 systemd-oomd[812]: Killed /system.slice/slurmstepd.scope/job_5054954 due to memory pressure for /system.slice being 81.20% > 60.00% for > 20s with reclaim activity
+"""),
+    LogCase("a container was killed", "host_memory", """\
+»    Reason:       OOMKilled
+""", 137),
     # ---- executors lost, killed -------------------------------------------------------------------------
     LogCase("Ray lists an out-of-memory kill among possible reasons", "vllm_executor_failure", """\
 »(raylet) A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the problem, check the logs for the dead worker.
@@ -374,6 +385,15 @@ RuntimeError: DataLoader worker (pid 91801) is killed by signal: Bus error. It i
     LogCase("shared-memory file system, NCCL", "environment", """\
 »acn18:30:66 [0] misc/shmutils.cc:72 NCCL WARN Error: failed to extend /dev/shm/nccl-a1B2c3 to 33030532 bytes
 """),
+    LogCase("shared-memory file system, a tensor's file", "environment", """\
+»RuntimeError: unable to mmap 1024 bytes from file </torch_412_3821_0>: Cannot allocate memory (12)
+"""),
+    LogCase("Ray's object store", "environment", """\
+»ray.exceptions.ObjectStoreFullError: Failed to put object 00ff in object store because it is full. Object size is 8589934592 bytes.
+"""),
+    LogCase("file descriptors behind a queue", "environment", """\
+»RuntimeError: received 0 items of ancdata
+"""),
     LogCase("file descriptors", "environment", """\
 »OSError: [Errno 24] Too many open files
 """),
@@ -406,6 +426,9 @@ Key 'micro_batch' is not in struct
 """),
     LogCase("length beyond the model's", "configuration", """\
 »ValueError: User-specified max_model_len (65536) is greater than the derived max_model_len (max_position_embeddings=32768 or model_max_length=None in model's config.json).
+"""),
+    LogCase("fraction above one", "configuration", """\
+»ValueError: GPU memory utilization must be less than 1.0. Got 1.2.
 """),
     LogCase("argparse", "configuration", """\
 »main_ppo.py: error: unrecognized arguments: --micro-batch 4
@@ -443,6 +466,9 @@ OSError: We couldn't connect to 'https://huggingface.co' to load the files, and 
 »[rank0]:[E915 15:57:31.1 ProcessGroupNCCL.cpp:629] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4, OpType=_ALLGATHER_BASE, NumelIn=1, NumelOut=4, Timeout(ms)=600000) ran for 600051 milliseconds before timing out.
 [rank0]: torch.distributed.DistBackendError: NCCL communicator was aborted on rank 0.
 """, 134),
+    LogCase("launcher's own limit", "timeout", """\
+»timeout: sending signal TERM to command 'python'
+""", 124),
     LogCase("preempted", "cancelled", """\
 »slurmstepd: error: *** JOB 5055846 ON acn18 CANCELLED AT 2026-09-15T19:27:18 DUE TO PREEMPTION ***
 """, 143),
@@ -473,6 +499,32 @@ Training Progress:   0%|          | 0/1 [00:00<?, ?it/s]
     LogCase("validation record only", "missing_completion_evidence", """\
 »(TaskRunner pid=41) step:0 - val-core/openai/gsm8k/reward/mean@1:0.512
 """, 0),
+    # ---- one line each: the forms that no log above has ---------------------------------------------------
+    LogCase("CUDA's page-locked allocator", "host_memory", "»cudaMallocHost failed: out of memory\n"),
+    LogCase("Ray's monitor without its class", "host_memory", "»Task was killed due to the node running low on memory.\n"),
+    LogCase("kernel log from its last line", "host_memory", "»[8812.9] oom_reaper: reaped process 4242 (python), now anon-rss:0kB\n", 137),
+    LogCase("torch 1.7 in few words", "cuda_oom", "»RuntimeError: CUDA out of memory\n"),
+    LogCase("bitsandbytes, illegal access", "device_fault", "»Error an illegal memory access was encountered at line 90 in file /src/csrc/ops.cu\n"),
+    LogCase("kernel log names an Xid", "device_fault", "»[8812.1] NVRM: Xid (PCI:0000:4e:00): 31, pid=4242, name=python, Ch 00000008\n"),
+    LogCase("shared-memory segment", "environment", "»RuntimeError: unable to open shared memory object </torch_412> in read-write mode\n"),
+    LogCase("no device visible", "environment", "»RuntimeError: No CUDA GPUs are available\n"),
+    LogCase("library missing", "environment", "»ImportError: libcudart.so.12: cannot open shared object file: No such file or directory\n"),
+    LogCase("library of another version", "environment", "»ImportError: /site-packages/flash_attn.so: undefined symbol: _ZN3c104cuda9SetDeviceEi\n"),
+    LogCase("batched tokens below the length", "configuration", "»ValueError: max_num_batched_tokens (2048) is smaller than max_model_len (4096). This effectively limits the maximum sequence length\n"),
+    LogCase("model that does not exist", "configuration", "»OSError: Qwen/Qwen9 is not a local folder and is not a valid model identifier listed on 'https://huggingface.co/models'\n"),
+    LogCase("node lost", "environment", "»slurmstepd: error: *** JOB 5055846 ON acn18 CANCELLED AT 2026-09-15T19:27:18 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***\n", 143),
+    LogCase("cancelled by somebody", "cancelled", "»slurmstepd: error: *** JOB 5055846 ON acn18 CANCELLED AT 2026-09-15T19:27:18 ***\n", 143),
+    LogCase("step cancelled", "cancelled", "»slurmstepd: error: *** STEP 5055846.0 ON acn18 CANCELLED AT 2026-09-15T19:27:18 ***\n"),
+    LogCase("launcher gave up waiting", "timeout", "»subprocess.TimeoutExpired: Command '['python', 'train.py']' timed out after 1500 seconds\n"),
+    LogCase("engine did not answer", "timeout", "»TimeoutError: Timed out waiting for engine core processes to start\n"),
+    LogCase("interrupted", "cancelled", "»KeyboardInterrupt\n", 130),
+    LogCase("container reports the status of a kill", "killed_unknown_cause", "»command terminated with exit code 137\n"),
+    LogCase("vLLM's executor", "vllm_executor_failure", "»RuntimeError: Executor failed.\n"),
+    LogCase("Ray's worker crashed", "vllm_executor_failure", "»ray.exceptions.WorkerCrashedError: see the worker's log\n"),
+    LogCase("Ray's unhandled wrapper", "runtime", "»(main_task pid=41) Unhandled error (suppress with 'RAY_IGNORE_UNHANDLED_ERRORS=1'): ray::WorkerDict.update() (pid=88)\n"),
+    LogCase("srun sums up", "runtime", "»srun: error: acn18: task 0: Exited with exit code 1\n"),
+    LogCase("launcher sums up", "runtime", "»subprocess.CalledProcessError: Command '['python', 'train.py']' returned non-zero exit status 1.\n"),
+    LogCase("loader's workers are gone", "runtime", "»RuntimeError: DataLoader worker (pid(s) 91801, 91802) exited unexpectedly\n"),
     # ---- words that are no error --------------------------------------------------------------------------
     LogCase("advice in the error's words", "missing_evidence", """\
 Tip: if you see torch.OutOfMemoryError: CUDA out of memory. Tried to allocate …, lower actor_micro_batch
@@ -481,6 +533,10 @@ Try increasing gpu_memory_utilization. Set PYTORCH_CUDA_ALLOC_CONF=expandable_se
 """),
     LogCase("preempted request of the engine", "missing_evidence", """\
 »WARNING 09-15 15:55:01 scheduler.py:1057] Sequence group 12 is preempted by PreemptionMode.RECOMPUTE mode because there is not enough KV cache space. This can affect the end-to-end performance. Increase gpu_memory_utilization or tensor_parallel_size to provide more KV cache memory.
+"""),
+    LogCase("comment and documentation", "missing_evidence", """\
+# RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB
+»For `torch.OutOfMemoryError: CUDA out of memory. Tried to allocate` see the manual
 """),
     LogCase("source line of a handler", "missing_evidence", """\
     if "CUDA out of memory. Tried to allocate" in str(error):

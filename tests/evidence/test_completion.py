@@ -8,7 +8,8 @@ from studies.estimation.labels import exceeds_margin
 from studies.evidence.completion import CompletionRule
 from studies.evidence.diagnoses import Diagnosis
 from studies.evidence.errors import EvidenceError
-from studies.evidence.logs import EvidenceLine, scan_log
+from studies.evidence.findings import EvidenceLine
+from studies.evidence.logs import scan_log
 from studies.evidence.outcome import RunEvidence, derive_outcome
 from studies.evidence.samples import sampled_peak
 from tests.evidence.log_cases import STEP_1

@@ -7,6 +7,7 @@ import pytest
 from studies.evidence.completion import CompletionRule
 from studies.evidence.logs import scan_log
 from studies.evidence.outcome import DerivedOutcome, RunEvidence, derive_outcome
+from studies.evidence.rules import RULES
 from tests.evidence.log_cases import CASES, LogCase
 
 ONE_STEP = CompletionRule(steps=1)
@@ -28,3 +29,20 @@ def test_a_log_leads_to_its_outcome_and_to_the_line_that_proves_it(case: LogCase
     if case.line is not None:
         line = case.text.split("\n")[case.line - 1]
         assert derived.deciding.text == line.strip()
+
+
+def test_every_row_of_the_table_has_a_text_that_it_matches() -> None:
+    matched = {
+        candidate.rule
+        for case in CASES
+        for candidate in scan_log([case.text.encode()], "training-1.log", ONE_STEP).candidates
+    }
+
+    assert {rule.name for rule in RULES if rule.diagnosis} - matched == set()
+    assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+def test_no_row_is_satisfied_by_a_word_alone() -> None:
+    for words in ("memory", "out of memory", "OOM", "CUDA memory", "not enough memory", "GPU full", "killed"):
+        derived = classify(f"{words}\n".encode())
+        assert (words, derived.diagnosis) == (words, "missing_evidence")

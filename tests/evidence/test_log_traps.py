@@ -33,20 +33,26 @@ DISGUISES: dict[str, Callable[[str], bytes]] = {
     "prefixed by srun": each_line(lambda line: f"12: {line}"),
     "stamped": each_line(lambda line: f"[2026-09-15T20:21:58Z] {line}"),
     "marked as repeated": each_line(
-        lambda line: f"{line} [repeated 7x across cluster] (Ray deduplicates logs by default.)"
-        if "Error" in line
-        else line
+        lambda line: (
+            f"{line} [repeated 7x across cluster] (Ray deduplicates logs by default.)"
+            if "Error" in line
+            else line
+        )
     ),
-    "after a progress bar": each_line(lambda line: f"step 1:  50%|##   | 1/2\rstep 1: 100%|#####| 2/2\r{line}"),
+    "after a progress bar": each_line(
+        lambda line: f"step 1:  50%|##   | 1/2\rstep 1: 100%|#####| 2/2\r{line}"
+    ),
     "with Windows line ends": lambda text: text.replace("\n", "\r\n").encode(),
     "with a byte-order mark": lambda text: b"\xef\xbb\xbf" + text.encode(),
     "in UTF-16": lambda text: text.encode("utf-16"),
     "in UTF-16 without a mark": lambda text: text.encode("utf-16-le"),
     "with holes of zero bytes": lambda text: b"\x00" * 700 + text.replace("\n", "\n\x00\x00").encode(),
-    "in Latin-1 with bytes that are no UTF-8": lambda text: "".join(
-        f"Größe\xff {line}\n" if not line.strip() else f"{line}\n" for line in text.split("\n")[:-1]
-    ).encode("latin-1", "replace")
-    + text.split("\n")[-1].encode("latin-1", "replace"),
+    "in Latin-1 with bytes that are no UTF-8": lambda text: (
+        "".join(
+            f"Größe\xff {line}\n" if not line.strip() else f"{line}\n" for line in text.split("\n")[:-1]
+        ).encode("latin-1", "replace")
+        + text.split("\n")[-1].encode("latin-1", "replace")
+    ),
 }
 
 
@@ -73,7 +79,10 @@ def test_two_ranks_that_write_one_line_prove_one_failure() -> None:
 
 def test_consequences_printed_before_and_after_the_cause_do_not_decide() -> None:
     assert decide(LOST, LOST, "ray.exceptions.ActorDiedError: The actor died", OOM, LOST) == ("cuda_oom", 4)
-    assert decide(OOM, LOST, "torch.distributed.DistBackendError: NCCL communicator was aborted") == ("cuda_oom", 1)
+    assert decide(OOM, LOST, "torch.distributed.DistBackendError: NCCL communicator was aborted") == (
+        "cuda_oom",
+        1,
+    )
 
 
 def test_a_consequence_decides_when_nothing_else_is_known() -> None:
@@ -87,7 +96,11 @@ def test_a_consequence_decides_when_nothing_else_is_known() -> None:
         (HOST_KILL, OOM, "host_memory"),
         ("RuntimeError: CUDA error: an illegal memory access was encountered", OOM, "device_fault"),
         (OOM, "RuntimeError: CUDA error: an illegal memory access was encountered", "cuda_oom"),
-        (OOM, "slurmstepd: error: *** JOB 1 ON n1 CANCELLED AT 2026-09-15T19:27:18 DUE TO TIME LIMIT ***", "cuda_oom"),
+        (
+            OOM,
+            "slurmstepd: error: *** JOB 1 ON n1 CANCELLED AT 2026-09-15T19:27:18 DUE TO TIME LIMIT ***",
+            "cuda_oom",
+        ),
         ("AssertionError: batch (5) must be divisible by 2", OOM, "configuration"),
         ("ValueError: No available memory for the cache blocks. Try increasing it.", OOM, "kv_cache_memory"),
     ],
@@ -174,7 +187,11 @@ def test_an_optional_import_that_failed_is_harmless(rest: list[str], exit_code: 
 
 
 def test_an_exception_while_objects_are_cleaned_up_does_not_decide() -> None:
-    log = ["KeyError: 'reward'", "Exception ignored in: <function Pool.__del__ at 0x7f>", "AttributeError: 'x'"]
+    log = [
+        "KeyError: 'reward'",
+        "Exception ignored in: <function Pool.__del__ at 0x7f>",
+        "AttributeError: 'x'",
+    ]
     assert decide(*log) == ("runtime", 1)
 
 
@@ -205,7 +222,10 @@ def test_a_kill_without_a_record_has_no_known_cause() -> None:
     ],
 )
 def test_a_kill_with_the_host_s_own_record_is_host_memory(record: str) -> None:
-    assert decide("run.sh: line 4: 77 Killed   python train.py", LOST, record, exit_code=137) == ("host_memory", 3)
+    assert decide("run.sh: line 4: 77 Killed   python train.py", LOST, record, exit_code=137) == (
+        "host_memory",
+        3,
+    )
 
 
 def test_the_lines_around_the_evidence_are_kept_with_their_numbers() -> None:

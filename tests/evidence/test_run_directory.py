@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from studies.evidence.collect import EvidenceFile, collect_run
 from studies.evidence.completion import CompletionRule
 from studies.evidence.errors import EvidenceError
 from studies.evidence.files import read_evidence, read_run_directory
@@ -196,6 +197,12 @@ def test_files_of_several_jobs_are_not_mixed(run: Path) -> None:
     with pytest.raises(EvidenceError, match=r"jobs is \['5055846', '9'\].*choose which"):
         read_run_directory(run)
     assert derive(run, job=JOB).outcome == "completed"
+
+
+def test_uploaded_bytes_lead_to_the_same_outcome_as_the_directory(run: Path) -> None:
+    files = [EvidenceFile.of_bytes(path.name, path.read_bytes()) for path in run.iterdir() if path.is_file()]
+
+    assert derive_outcome(collect_run(files)) == derive(run)
 
 
 def test_a_directory_without_evidence_is_refused(tmp_path: Path) -> None:

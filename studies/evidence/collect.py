@@ -1,0 +1,271 @@
+"""Puts the files of one invocation together, wherever they lie: a directory, an upload, a storage.
+
+A file is a name and a way to open its bytes. What a file is follows from its name; what can't be read in it
+is reported and never raises.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import IO
+
+from studies.evidence.completion import CompletionRule
+from studies.evidence.devices import parse_device_map
+from studies.evidence.errors import EvidenceError
+from studies.evidence.findings import EvidenceLine, LogFindings
+from studies.evidence.logs import scan_log
+from studies.evidence.outcome import EXIT_STATUS, RunEvidence
+from studies.evidence.samples import sampled_peak
+from studies.evidence.scheduler import SchedulerRow, parse_sacct
+from studies.evidence.trial import TrialRecord, parse_trial
+
+CHUNK_BYTES = 1 << 20
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class EvidenceFile:
+    """One file: its name without folders, and a function that opens its bytes from the start.
+
+    `open` may be called more than once.
+    """
+
+    name: str
+    open: Callable[[], IO[bytes]]
+
+    @classmethod
+    def of_bytes(cls, name: str, data: bytes) -> EvidenceFile:
+        """A file whose bytes are at hand."""
+        return cls(name, lambda: io.BytesIO(data))
+
+
+_KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("samples", re.compile(r"^(?:gpu-memory|phase-memory|gpu-telemetry)\b.*\.csv(?:\.gz)?$")),
+    ("devices", re.compile(r"device[-_]?map.*\.json(?:\.gz)?$")),
+    ("trial", re.compile(r"^(?:trial|environment)\b.*\.json(?:\.gz)?$")),
+    ("scheduler", re.compile(r"sacct|accounting.*\.(?:psv|txt|csv)(?:\.gz)?$")),
+    ("log", re.compile(r"\.(?:log|out|err)(?:\.gz)?$|^(?:dmesg|training)\b.*\.txt(?:\.gz)?$")),
+)
+_TRAINING_JOB = re.compile(
+    r"^(?:training|trial|environment|gpu-memory|phase-memory|gpu-telemetry)-(?P<job>[\w-]+?)\."
+)
+
+
+def kind_of(name: str) -> str | None:
+    """What a file of a run directory is, by its name: samples, devices, trial, scheduler, log, or None."""
+    return next((kind for kind, pattern in _KINDS if pattern.search(name)), None)
+
+
+def collect_log(
+    file: EvidenceFile, completion: CompletionRule | None = None, *, exit_code: int | None = None
+) -> RunEvidence:
+    """The evidence of a single log, plain or gzip, read as a stream."""
+    problems: list[str] = []
+    findings = _scan(file, completion, problems)
+    return RunEvidence(logs=(findings,), exit_code=exit_code, problems=tuple(problems))
+
+
+def collect_run(
+    entries: Iterable[EvidenceFile],
+    completion: CompletionRule | None = None,
+    *,
+    exit_code: int | None = None,
+    job: str | None = None,
+    where: str = "run",
+) -> RunEvidence:
+    """The evidence in the files that one invocation left behind.
+
+    Args:
+        entries: the files; those of an unknown kind are passed over.
+        completion: what the protocol requires of the log.
+        exit_code: goes before the one that the launcher recorded.
+        job: reads only the files of this job, where there are several.
+        where: names the files together in an error.
+
+    Raises:
+        EvidenceError: nothing that could be evidence, or files of several jobs and none chosen.
+    """
+    files = _by_kind(entries, job, where)
+    problems: list[str] = []
+    trial, trial_file, limit = _trial(files.get("trial", []), problems)
+    this_job = job or trial.job_id or _job_of(files)
+    rows, scheduler_file = _scheduler(files.get("scheduler", []), this_job, problems)
+    columns = _device_map(files.get("devices", []), problems)
+    logs = tuple(_scan(log, completion, problems) for log in files.get("log", []))
+    samples = files.get("samples", [])
+    peak = sampled_peak(
+        [(item.name, _text_lines(item, problems)) for item in samples],
+        devices=columns,
+        started_ns=trial.started_ns,
+        ended_ns=trial.ended_ns,
+    )
+    evidence = RunEvidence(
+        logs=logs,
+        peak=peak if samples else None,
+        exit_code=trial.exit_code,
+        signal=trial.signal,
+        exit_source=trial_file or EXIT_STATUS,
+        steps=trial.steps,
+        scheduler=rows,
+        scheduler_file=scheduler_file,
+        contamination=tuple(EvidenceLine(trial_file, None, text) for text in trial.foreign_processes),
+        launcher_limit=limit,
+        problems=tuple(problems),
+        claimed_kind=trial.claimed_kind,
+    )
+    if exit_code is not None:
+        return replace(evidence, exit_code=exit_code, signal=None, exit_source=EXIT_STATUS)
+    if evidence.exit_code is None:
+        return _with_scheduler_status(evidence)
+    return evidence
+
+
+def _by_kind(entries: Iterable[EvidenceFile], job: str | None, where: str) -> dict[str, list[EvidenceFile]]:
+    found: dict[str, list[EvidenceFile]] = {}
+    jobs: set[str] = set()
+    names: list[str] = []
+    for item in sorted(entries, key=lambda item: (not item.name.startswith("training"), item.name)):
+        names.append(item.name)
+        kind = kind_of(item.name)
+        if kind is None:
+            continue
+        named = _TRAINING_JOB.match(item.name)
+        if named and job and named["job"] != job:
+            continue
+        if named:
+            jobs.add(named["job"])
+        found.setdefault(kind, []).append(item)
+    if len(jobs) > 1:
+        expected = "the files of one job; choose which with the job's name"
+        raise EvidenceError(where, "jobs", sorted(jobs), expected)
+    if not found:
+        wanted = "training-JOB.log, gpu-memory-JOB.csv, trial-JOB.json, sacct records or the like"
+        raise EvidenceError(where, "files", names[:10], wanted)
+    return found
+
+
+def _job_of(files: dict[str, list[EvidenceFile]]) -> str:
+    names = (item.name for group in files.values() for item in group)
+    return next((match["job"] for name in names if (match := _TRAINING_JOB.match(name))), "")
+
+
+@contextmanager
+def _unpacked(file: EvidenceFile) -> Iterator[Callable[[], bytes]]:
+    """Reads the file's next chunk, unpacked if it is gzip, whatever its name says."""
+    with file.open() as stream:
+        packed = stream.read(2) == _GZIP_MAGIC
+    with file.open() as stream:
+        if packed:
+            # read1 gives back what could be unpacked before a cut; read would drop it.
+            unpacked = gzip.GzipFile(fileobj=stream, mode="rb")
+            yield lambda: unpacked.read1(CHUNK_BYTES)
+        else:
+            yield lambda: stream.read(CHUNK_BYTES)
+
+
+def _chunks(file: EvidenceFile, problems: list[str]) -> Iterator[bytes]:
+    """The file's bytes in chunks. A gzip file that was cut ends where its readable part ends."""
+    with _unpacked(file) as read:
+        while True:
+            try:
+                chunk = read()
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                problems.append(f"{file.name}: the packed file is damaged or cut ({error})")
+                return
+            if not chunk:
+                return
+            yield chunk
+
+
+def _scan(file: EvidenceFile, completion: CompletionRule | None, problems: list[str]) -> LogFindings:
+    return scan_log(_chunks(file, problems), file.name, completion)
+
+
+def _text_lines(file: EvidenceFile, problems: list[str]) -> Iterator[str]:
+    rest = b""
+    for chunk in _chunks(file, problems):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line.decode("utf-8", "replace")
+    if rest:
+        yield rest.decode("utf-8", "replace")
+
+
+def _json(file: EvidenceFile, problems: list[str]) -> object:
+    try:
+        return json.loads(b"".join(_chunks(file, problems)).decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        problems.append(f"{file.name}: no JSON ({error})")
+        return None
+
+
+def _trial(files: list[EvidenceFile], problems: list[str]) -> tuple[TrialRecord, str, EvidenceLine | None]:
+    """What the launcher recorded; of several files the trial's own goes first."""
+    merged, source, limit = TrialRecord(), "", None
+    for file in sorted(files, key=lambda file: (not file.name.startswith("trial"), file.name)):
+        document = _json(file, problems)
+        if document is None:
+            continue
+        record, found = parse_trial(document, file.name)
+        problems.extend(found)
+        source = source or file.name
+        if record.timed_out and limit is None:
+            limit = EvidenceLine(file.name, None, "the launcher ended the run at its limit (timed_out)")
+        unset = {
+            name: value
+            for name, value in vars(record).items()
+            if getattr(merged, name) in (None, "", (), False)
+        }
+        merged = replace(merged, **unset)
+    return merged, source, limit
+
+
+def _scheduler(
+    files: list[EvidenceFile], job: str, problems: list[str]
+) -> tuple[tuple[SchedulerRow, ...], str]:
+    for file in files:
+        rows, found = parse_sacct(_text_lines(file, problems), file.name)
+        problems.extend(found)
+        mine = tuple(row for row in rows if row.belongs_to(job)) if job else rows
+        # The number of an array is also the plain number of one of its elements.
+        mine = tuple(row for row in mine if job in (row.job_id, row.raw_id)) or mine
+        if len({row.raw_id or row.job_id for row in mine}) > 1:
+            problems.append(f"{file.name}: rows of several jobs, and nothing says which is this one")
+            continue
+        if mine:
+            return mine, file.name
+        if rows:
+            problems.append(f"{file.name}: no row of job {job}")
+    return (), "sacct"
+
+
+def _with_scheduler_status(evidence: RunEvidence) -> RunEvidence:
+    """The job's exit code from accounting, where nobody recorded the invocation's own."""
+    row = next((row for row in evidence.scheduler if not row.step and row.exit_code is not None), None)
+    if row is None:
+        return evidence
+    if row.signal:
+        return replace(evidence, signal=row.signal, exit_source=evidence.scheduler_file)
+    if row.exit_code == 0 and row.state != "COMPLETED":
+        return evidence
+    return replace(evidence, exit_code=row.exit_code, exit_source=evidence.scheduler_file)
+
+
+def _device_map(files: list[EvidenceFile], problems: list[str]) -> dict[int, str] | None:
+    for file in files:
+        document = _json(file, problems)
+        if document is None:
+            continue
+        try:
+            return parse_device_map(document, file.name)
+        except EvidenceError as error:
+            problems.append(str(error))
+    return None
