@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from studies.archive.errors import ArchiveError
 
 CHUNK = 1 << 20
+WHOLE_LIMIT = 10**18
 
 
 @dataclass
@@ -73,7 +75,11 @@ class Root:
 
 
 def parse_json(content: bytes, name: str) -> Any:
-    """JSON without doubled keys and without NaN or infinities; errors name the file and the place."""
+    """JSON that both database engines can keep; errors name the file and the place.
+
+    Refused: doubled keys, NaN and infinities, numbers too large for a float, texts with NUL or half a
+    surrogate pair.
+    """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -86,8 +92,21 @@ def parse_json(content: bytes, name: str) -> Any:
     def no_constant(word: str) -> Any:
         raise ArchiveError(f"{name}: {word} is not a number, expected a finite number or null")
 
+    def finite(word: str) -> float:
+        number = float(word)
+        if not math.isfinite(number):
+            raise ArchiveError(f"{name}: {word} is too large, expected a finite number or null")
+        return number
+
     try:
-        return json.loads(content.decode("utf-8-sig"), object_pairs_hook=once, parse_constant=no_constant)
+        document = json.loads(
+            content.decode("utf-8-sig"),
+            object_pairs_hook=once,
+            parse_constant=no_constant,
+            parse_float=finite,
+        )
+        _refuse_unstorable(document, name)
+        return document
     except UnicodeDecodeError as error:
         raise ArchiveError(f"{name}: byte {error.start} is not UTF-8, expected UTF-8 text") from None
     except json.JSONDecodeError as error:
@@ -96,6 +115,16 @@ def parse_json(content: bytes, name: str) -> Any:
         ) from None
     except RecursionError:
         raise ArchiveError(f"{name}: nested too deeply") from None
+
+
+def _refuse_unstorable(document: Any, name: str) -> None:
+    spelled = json.dumps(document, ensure_ascii=False)
+    if "\\u0000" in spelled:
+        raise ArchiveError(f"{name}: a text with a NUL character, expected text that a database can keep")
+    try:
+        spelled.encode()
+    except UnicodeEncodeError:
+        raise ArchiveError(f"{name}: a text with half a surrogate pair, expected Unicode text") from None
 
 
 @dataclass(frozen=True)
@@ -133,8 +162,11 @@ class Document:
         return self.get(key, (int, float), "a number", optional=optional)
 
     def whole(self, key: str, *, optional: bool = False) -> int | None:
-        """A whole number; None only if optional."""
-        return self.get(key, int, "a whole number", optional=optional)
+        """A whole number of at most 18 digits; None only if optional."""
+        value = self.get(key, int, "a whole number", optional=optional)
+        if value is not None and abs(value) >= WHOLE_LIMIT:
+            raise self.fail(key, value, "a whole number of at most 18 digits")
+        return value
 
     def mapping(self, key: str, *, optional: bool = False) -> dict[str, Any]:
         """An object; empty if optional and absent."""

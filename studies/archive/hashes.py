@@ -85,12 +85,22 @@ def check(root: Root, declarations: Iterable[Declaration]) -> list[CheckedFile]:
     for item in found:
         before = latest.get(item.path)
         if before is not None and before.sha256 != item.sha256 and not item.may_replace:
-            raise ArchiveError(
-                f"{item.document} names {item.path} with sha256 {item.sha256}, expected {before.sha256} "
-                f"as in {before.document}"
-            )
+            raise _contradiction(root, before, item)
         latest[item.path] = item
     return [_compare(root, item, latest[item.path]) for item in found]
+
+
+def _contradiction(root: Root, before: Declaration, later: Declaration) -> ArchiveError:
+    """Blame the document that disagrees with the bytes, or the later one where there are none."""
+    actual = root.sha256(later.path) if root.has(later.path) else before.sha256
+    if actual == later.sha256:
+        wrong, other = before, later
+    else:
+        wrong, other = later, before
+    return ArchiveError(
+        f"{wrong.document} names {wrong.path} with sha256 {wrong.sha256}, expected {other.sha256} "
+        f"as in {other.document}"
+    )
 
 
 def _once(declarations: Iterable[Declaration]) -> list[Declaration]:

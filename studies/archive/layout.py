@@ -14,6 +14,7 @@ from studies.archive.hashes import CheckedFile, Declaration
 POOL_SLUG = "rlvrambench"
 CONFIGURATIONS = "benchmark/configurations.csv"
 OUTCOMES = "benchmark/outcomes.csv"
+METADATA = "benchmark/estimation/model_metadata.json"
 SOURCE_NAME = "RLVRAMBench"
 SOURCE_AUTHORS = "Ondřej Kobza and Jan Šedivý"
 SOURCE_LICENCE = "MIT"

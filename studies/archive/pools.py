@@ -106,7 +106,7 @@ def read_pool(root: Root, metadata: Document) -> Stream:
             head,
             *(configuration_record(row) for row in configurations),
             *(_outcome(outcomes[row.cells["configuration_id"]]) for row in configurations),
-            *(_architecture(metadata, model_id) for model_id in metadata.values),
+            *(architecture_record(metadata, model_id) for model_id in metadata.values),
         ],
     )
 
@@ -128,7 +128,8 @@ def _outcome(row: Row) -> Record:
     return Record("outcome", fields)
 
 
-def _architecture(metadata: Document, model_id: str) -> Record:
+def architecture_record(metadata: Document, model_id: str) -> Record:
+    """One model's architecture, every number of it."""
     model = metadata.sub(model_id)
     if model.text("model_id") != model_id:
         raise model.fail("model_id", model.values["model_id"], f"{model_id}, the key that it stands under")

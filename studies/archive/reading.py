@@ -12,13 +12,12 @@ from studies.archive.errors import ArchiveError
 from studies.archive.forecasts import forecast_records
 from studies.archive.hashes import CheckedFile
 from studies.archive.history import in_time_order, preflight_total, read_events
-from studies.archive.layout import LAYOUTS, Documents, Layout, check_hashes, read_documents
+from studies.archive.inputs import check_computable
+from studies.archive.layout import LAYOUTS, METADATA, Documents, Layout, check_hashes, read_documents
 from studies.archive.plans import Plan, plan_records, read_plan, refuse_pool_targets
 from studies.archive.pools import read_pool
 from studies.archive.records import Record, Stream
 from studies.archive.results import read_outcomes
-
-METADATA = "benchmark/estimation/model_metadata.json"
 
 
 @dataclass(frozen=True)
@@ -71,6 +70,8 @@ def read_archive(folder: Path, wanted: Iterable[str] = ()) -> ReadArchive:
 def _read_study(root: Root, documents: Documents, files: list[CheckedFile], pool_ids: set[str]) -> ReadStudy:
     plan = read_plan(root, documents)
     refuse_pool_targets(plan, pool_ids)
+    if plan.rules.fitting is not None:
+        check_computable(root, documents.layout, plan)
     records = plan_records(root, documents, plan)
     records += forecast_records(root, documents, plan, pool_ids)
     if documents.history is not None:

@@ -31,9 +31,9 @@ class Row:
             raise self.fail(column, error.value, error.expected) from None
 
     def text(self, column: str) -> str:
-        """A text that is not blank, without control characters."""
+        """A text that is not blank and stays in one line."""
         value = self._read(text_in, column)
-        if not value.isprintable():
+        if len(value.splitlines()) != 1:
             raise self.fail(column, value, "a text in one line")
         return value
 
@@ -86,6 +86,8 @@ def read_table(
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ArchiveError(f"{path}: byte {error.start} is not UTF-8, expected UTF-8 text") from None
+    if "\0" in text:
+        raise ArchiveError(f"{path}: a NUL character at place {text.index(chr(0))}, expected text")
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     rows: list[Row] = []
     try:

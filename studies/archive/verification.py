@@ -13,26 +13,24 @@ from typing import Any
 
 from rlvram_site.ledger.canonical import digest
 from studies.archive import hashes
-from studies.archive.documents import Document, Root
+from studies.archive.documents import Root
 from studies.archive.environment import recorded_versions
 from studies.archive.errors import ArchiveError
 from studies.archive.facts import rules_form
 from studies.archive.forecasts import forecast_records, read_predictions
 from studies.archive.hashes import CheckedFile
+from studies.archive.inputs import Inputs, read_inputs
 from studies.archive.layout import LAYOUTS, Layout, check_hashes, read_documents
 from studies.archive.loading import differences
 from studies.archive.plans import Plan, effective_document, plan_records, read_plan, refuse_pool_targets
 from studies.archive.pools import read_pool_rows
-from studies.archive.reading import METADATA
 from studies.archive.records import Stream
 from studies.estimation.compare import ATOL, RTOL, Comparison, compare
 from studies.estimation.costs import source_cost
 from studies.estimation.errors import EstimationError
 from studies.estimation.payload import to_payload
-from studies.estimation.pool import Pool, PoolConfiguration, Target
 from studies.estimation.refit_worker import refit
 from studies.estimation.study import inherit, recompute_retrospective, restore
-from studies.estimation.volumes import Architecture, Settings
 from studies.models import Study
 
 FORMAT, VERSION = "rlvram-verification", 1
@@ -133,18 +131,6 @@ class Report:
         }
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """What the recomputations of a study that fits start from."""
-
-    plan: Plan
-    pool: Pool
-    targets: list[Target]
-    retrospective: dict[str, Any]
-    fitted: dict[str, Any]
-    predictions: Any
-
-
 def verify(root: Root, layout: Layout, *, fresh: Refit | None = None, refits: bool = False) -> Report:
     """Verify one study of an archive.
 
@@ -170,7 +156,7 @@ def _verify(root: Root, layout: Layout, report: Report, fresh: Refit | None, ref
     refuse_pool_targets(plan, ids)
     records = plan_records(root, documents, plan) + forecast_records(root, documents, plan, ids)
     if plan.rules.fitting is not None:
-        inputs = _inputs(root, layout, plan)
+        inputs = read_inputs(root, layout, plan)
         report.checks += _stored(inputs)
         if refits:
             _refit(inputs, report, fresh, layout)
@@ -178,37 +164,13 @@ def _verify(root: Root, layout: Layout, report: Report, fresh: Refit | None, ref
         report.checks.append(_inherited(root, layout, plan))
         if refits:
             parent = LAYOUTS[layout.parent]
-            inputs = _inputs(root, parent, read_plan(root, read_documents(root, parent, with_history=False)))
+            inputs = read_inputs(
+                root, parent, read_plan(root, read_documents(root, parent, with_history=False))
+            )
             _refit(inputs, report, fresh, parent)
     study = Study.objects.filter(slug=layout.slug).first()
     if study is not None:
         report.checks.append(_recorded(Stream(layout.slug, records), study))
-
-
-def _inputs(root: Root, layout: Layout, plan: Plan) -> Inputs:
-    metadata = Document(METADATA, root.document(METADATA))
-    known = {name: Architecture.from_metadata(metadata.mapping(name)) for name in metadata.values}
-    configurations, outcomes = read_pool_rows(root)
-    wanted = set(plan.rules.require_fitting().source_configuration_ids)
-    pool = Pool.of(
-        PoolConfiguration.from_rows(row.cells, outcomes[row.cells["configuration_id"]].cells, known)
-        for row in configurations
-        if row.cells["configuration_id"] in wanted
-    )
-    targets = []
-    for row in plan.targets:
-        settings = Settings.from_row(row.cells)
-        if settings.model_id not in known:
-            raise row.fail("model_id", settings.model_id, f"a model of {METADATA}")
-        targets.append(Target(settings, known[settings.model_id]))
-    return Inputs(
-        plan,
-        pool,
-        targets,
-        root.document(layout.path("retrospective.json")),
-        root.document(layout.path("fitted_model.json")),
-        root.json(layout.path("predictions.json")),
-    )
 
 
 def _check(name: str, result: Comparison, *, decides: bool = True, note: str = "") -> Check:
