@@ -18,7 +18,7 @@ JOB = (
     "5054951_4|5054954|est|{state}|{code}|2026-09-15T17:48:51|2026-09-15T17:57:33|522|"
     "billing=64,cpu=64,gres/gpu=4,mem=192G,node=1|acn18|None"
 )
-BATCH = "5054951_4.batch|5054954.batch|batch|{state}|{code}|2026-09-15T17:48:51|Unknown|522|cpu=64,mem=192G|acn18|"
+BATCH = "5054951_4.batch|5054954.batch|batch|{state}|{code}|2026-09-15T17:48:51|Unknown|522|cpu=64|acn18|"
 
 
 def derived(state: str, code: str, log: str = "", exit_code: int | None = 1):
