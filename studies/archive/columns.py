@@ -21,6 +21,11 @@ OUTCOMES = (
     "recorded_attempts", "documented_completed_attempts", "excluded_attempts", "label_scope",
 )  # fmt: skip
 
+QUERIES = (
+    "query_id", "task_id", "track", "source_configuration_id", "target_configuration_id", "source_case_id",
+    "target_case_id",
+)  # fmt: skip
+
 MATRIX = (
     "experiment_id", "run_group", "study_stage", "configuration_level", "model_family", "algorithm",
     "dataset", "model", "data_dir", "gpu_count", "rollout_tp_size", "actor_micro_batch",

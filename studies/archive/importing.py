@@ -13,12 +13,13 @@ from rlvram_site.ledger.chain import acting
 from studies.archive.bundle import read_bundle
 from studies.archive.errors import ArchiveError
 from studies.archive.hashes import counts
-from studies.archive.loading import Progress, differences, load_stream, owner_of
+from studies.archive.loading import Progress, differences, load_stream, load_suite_into, owner_of
 from studies.archive.reading import read_archive
-from studies.archive.records import Stream, kinds_in
+from studies.archive.records import SUITE_KINDS, Stream, kinds_in
 from studies.models import Pool, Study
 from studies.services.evaluation import record_evaluations
 from studies.services.inheritance import check_inherited
+from studies.services.transfer import has_suite, load_suite
 
 SHOWN_DIFFERENCES = 5
 
@@ -82,9 +83,10 @@ def _import(stream: Stream, hashes: dict[str, int], progress: Progress) -> Repor
     kind = "pool" if stream.is_pool else "study"
     owner = owner_of(stream)
     if owner is not None:
+        changed = _add_suite(stream, owner)
         _refuse_differences(stream, owner, kind)
         progress(len(stream.records))
-        return Report(stream.slug, kind, False, kinds_in(stream.records), hashes)
+        return Report(stream.slug, kind, changed, kinds_in(stream.records), hashes)
     parent = stream.head.get("parent")
     if parent and not Study.objects.filter(slug=parent).exists():
         raise ArchiveError(
@@ -94,7 +96,20 @@ def _import(stream: Stream, hashes: dict[str, int], progress: Progress) -> Repor
     if isinstance(loaded, Study):
         check_inherited(loaded)
         record_evaluations(loaded)
+    else:
+        load_suite(loaded)  # refuses a suite whose queries contradict each other or the pool
     return Report(stream.slug, kind, True, kinds_in(stream.records), hashes)
+
+
+def _add_suite(stream: Stream, owner: Pool | Study) -> bool:
+    """A pool recorded by a version that knew no transfer suite gets the suite now. Whether it did."""
+    if not isinstance(owner, Pool) or has_suite(owner):
+        return False
+    if not any(record.kind in SUITE_KINDS for record in stream.records):
+        return False
+    load_suite_into(owner, stream)
+    load_suite(owner)
+    return True
 
 
 def _refuse_differences(stream: Stream, owner: Pool | Study, kind: str) -> None:

@@ -9,11 +9,13 @@ from django.db import IntegrityError, transaction
 
 from rlvram_site.ledger.canonical import canonical
 from rlvram_site.ledger.chain import record_all
+from rlvram_site.ledger.models import LedgerRecord
 from studies.archive.errors import ArchiveError
 from studies.archive.facts import facts_record
 from studies.archive.records import (
     KINDS,
     POOL_KINDS,
+    SUITE_KINDS,
     Names,
     Record,
     Stream,
@@ -45,6 +47,8 @@ _IDENTITY: Mapping[str, tuple[str, ...]] = {
     "cost_total": ("scope",),
     "source_file": ("declared_in", "path"),
     "evaluation": ("prediction_set", "inputs_sha256"),
+    "transfer_task": ("task_id",),
+    "transfer_query": ("query_id",),
 }
 # Our own sentences may be reworded by a later version; whether a file lay in an archive is not its content.
 _NOT_COMPARED: Mapping[str, tuple[str, ...]] = {
@@ -109,24 +113,44 @@ def load_stream(stream: Stream, progress: Progress = lambda count: None) -> Pool
         owner = build_row(stream.records[0], None, {}, place)
         record_all([owner])
         progress(1)
-        scopes = _scopes(owner)
-        for run in _runs(stream.records[1:]):
-            rows = [
-                build_row(record, owner, scopes, f"{place}: {record.kind} {number}")
-                for number, record in enumerate(run, start=1)
-                if _belongs(record, stream, place)
-            ]
-            try:
-                record_all(rows)
-            except IntegrityError as error:
-                raise ArchiveError(
-                    f"{place}: {run[0].kind}: two records contradict each other ({error})"
-                ) from None
-            for row in rows:
-                scopes[""].add(row)
-            progress(len(rows))
+        _load(stream.records[1:], owner, stream, _scopes(owner), progress)
     assert isinstance(owner, Pool | Study)
     return owner
+
+
+def load_suite_into(pool: Pool, stream: Stream) -> None:
+    """Record the transfer suite of a pool that was recorded before it had one.
+
+    Raises ``ArchiveError`` for a record that cannot be taken; nothing of the suite stays then.
+    """
+    records = [record for record in stream.records if record.kind in SUITE_KINDS]
+    with transaction.atomic():
+        _load(records, pool, stream, {"": names_of(entries_of(pool.stream))}, lambda count: None)
+
+
+def _load(
+    records: Sequence[Record],
+    owner: LedgerRecord,
+    stream: Stream,
+    scopes: dict[str, Names],
+    progress: Progress,
+) -> None:
+    place = f"{'pool' if stream.is_pool else 'study'} {stream.slug}"
+    for run in _runs(records):
+        rows = [
+            build_row(record, owner, scopes, f"{place}: {record.kind} {number}")
+            for number, record in enumerate(run, start=1)
+            if _belongs(record, stream, place)
+        ]
+        try:
+            record_all(rows)
+        except IntegrityError as error:
+            raise ArchiveError(
+                f"{place}: {run[0].kind}: two records contradict each other ({error})"
+            ) from None
+        for row in rows:
+            scopes[""].add(row)
+        progress(len(rows))
 
 
 def _scopes(owner) -> dict[str, Names]:
@@ -140,7 +164,7 @@ def _scopes(owner) -> dict[str, Names]:
 
 
 def _belongs(record: Record, stream: Stream, place: str) -> bool:
-    allowed = [kind for kind in KINDS if kind not in ("pool", "study", "architecture", "outcome")]
+    allowed = [kind for kind in KINDS if kind == "configuration" or kind not in ("study", *POOL_KINDS)]
     if stream.is_pool:
         allowed = [kind for kind in POOL_KINDS if kind != "pool"]
     if record.kind not in allowed:

@@ -15,6 +15,7 @@ from studies.archive.layout import (
     SOURCE_LICENCE,
     SOURCE_NAME,
 )
+from studies.archive.queries import read_queries
 from studies.archive.records import Record, Stream
 from studies.archive.tables import Row, read_table
 from studies.estimation.errors import EstimationError
@@ -88,8 +89,9 @@ def read_pool_rows(root: Root) -> tuple[list[Row], dict[str, Row]]:
 
 
 def read_pool(root: Root, metadata: Document) -> Stream:
-    """The whole pool: every configuration with its outcome, and the architectures of the study's models."""
+    """The whole pool: configurations with their outcomes, the models' architectures, the transfer suite."""
     configurations, outcomes = read_pool_rows(root)
+    cases = {row.text("configuration_id"): row.text("case_id") for row in configurations}
     head = Record(
         "pool",
         {
@@ -107,6 +109,7 @@ def read_pool(root: Root, metadata: Document) -> Stream:
             *(configuration_record(row) for row in configurations),
             *(_outcome(outcomes[row.cells["configuration_id"]]) for row in configurations),
             *(architecture_record(metadata, model_id) for model_id in metadata.values),
+            *read_queries(root, cases),
         ],
     )
 

@@ -39,6 +39,8 @@ from studies.models import (
     SeedSlot,
     SourceFile,
     Study,
+    TransferQuery,
+    TransferTask,
 )
 
 KINDS: dict[str, type[LedgerRecord]] = {
@@ -62,9 +64,12 @@ KINDS: dict[str, type[LedgerRecord]] = {
     "cost_total": CostTotal,
     "source_file": SourceFile,
     "evaluation": Evaluation,
+    "transfer_task": TransferTask,
+    "transfer_query": TransferQuery,
 }
 KIND_OF = {model: kind for kind, model in KINDS.items()}
-POOL_KINDS = ("pool", "architecture", "configuration", "outcome")
+SUITE_KINDS = ("transfer_task", "transfer_query")
+POOL_KINDS = ("pool", "architecture", "configuration", "outcome", *SUITE_KINDS)
 
 # Only what other rows refer to needs a key; a repeated one gets "#2", "#3" … in ledger order.
 _KEYS: dict[type[LedgerRecord], Callable[[Any], str]] = {
@@ -75,6 +80,7 @@ _KEYS: dict[type[LedgerRecord], Callable[[Any], str]] = {
     Protocol: lambda row: "protocol",
     FittedModel: lambda row: row.fold or "final",
     PredictionSet: lambda row: row.fold or "panel",
+    TransferTask: lambda row: row.task_id,
 }
 # A stream's first row says what these would say again.
 _OWNERS = ("pool", "study")

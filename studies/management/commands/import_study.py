@@ -18,6 +18,7 @@ _WORDS = {
     "slot": "slots", "amendment": "amendments", "fitted_model": "fits", "prediction": "predictions",
     "attempt": "attempts", "non_launch": "never launched", "event": "events", "allocation": "allocations",
     "exclusion": "exclusions",
+    "transfer_task": "transfer tasks", "transfer_query": "transfer queries",
 }  # fmt: skip
 
 
