@@ -19,5 +19,6 @@ urlpatterns = [
     path("", home.home, name="home"),
     path("begin/samples/", home.load_samples, name="load-samples"),
     path("studies/<slug:slug>/", include(study_patterns)),
+    path("transfer/", include("studies.urls_transfer")),
     path("", include("studies.urls_records")),
 ]
