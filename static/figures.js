@@ -81,6 +81,7 @@
   }
 
   async function draw(element, figure, width = element.clientWidth) {
+    if (!figures.has(element)) element.replaceChildren(); // what stood there for a browser without scripts
     if (figure) figures.set(element, figure);
     if (!width) return;
     const [data, layout] = prepared(figures.get(element), width);

@@ -155,8 +155,8 @@ def figure(chart: Any, identifier: str, title: str, fallback: str = "") -> SafeS
         data = data.replace(character, escape)
     return format_html(
         '<figure class="chart" id="{id}"><figcaption>{title}</figcaption>'
-        '<div class="plot" data-figure="{id}-data" role="group" aria-label="{title}"></div>'
-        "<noscript><p>{fallback}</p></noscript>"
+        '<div class="plot" data-figure="{id}-data" role="group" aria-label="{title}">'
+        '<p class="note">{fallback}</p></div>'
         '<script type="application/json" id="{id}-data">{data}</script></figure>',
         id=identifier,
         title=title,
