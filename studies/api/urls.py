@@ -45,6 +45,7 @@ urlpatterns = [
     path("studies/", plan.StudyList.as_view(), name="api-studies"),
     path("studies/<slug:study>/", include(study_patterns)),
     path("pools/", plan.PoolList.as_view(), name="api-pools"),
+    path("transfer/", include("studies.api.transfer")),
     path(
         "pools/<slug:pool>/configurations/",
         plan.PoolConfigurationList.as_view(),

@@ -195,3 +195,19 @@ def scores_of_track(pool: Pool, track: str) -> QuerySet[TransferScore]:
         .select_related("submission__pool")
         .defer("document", "submission__predictions")
     )
+
+
+def the_pool(slug: str | None) -> Pool:
+    """The pool of this slug, or the only one that has a suite.
+
+    Raises ``ServiceError`` if there is none, or several and none is named.
+    """
+    pools = {pool.slug: pool for pool in pools_with_suite()}
+    if slug is None and len(pools) == 1:
+        return next(iter(pools.values()))
+    if slug in pools:
+        return pools[slug]
+    known = ", ".join(pools) or "none is recorded"
+    if slug is None and pools:
+        raise ServiceError(f"several pools have a transfer suite, name one of: {known}")
+    raise ServiceError(f"pool {slug or ''} has no transfer suite, expected one of: {known}")
