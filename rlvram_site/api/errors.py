@@ -100,17 +100,19 @@ def _sent(context: dict[str, Any]) -> Any:
 def _flatten(detail: Any, path: str, sent: Any, out: list[dict[str, Any]]) -> None:
     if isinstance(detail, dict):
         for key, item in detail.items():
-            own = key != api_settings.NON_FIELD_ERRORS_KEY
-            _flatten(
-                item, f"{path}.{key}".lstrip(".") if own else path, _child(sent, key) if own else sent, out
-            )
+            if key == api_settings.NON_FIELD_ERRORS_KEY:
+                _flatten(item, path, sent, out)
+            else:
+                # Rows of a list come by their number.
+                place = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}".lstrip(".")
+                _flatten(item, place, _child(sent, key), out)
     elif isinstance(detail, list) and any(isinstance(item, dict | list) for item in detail):
         for index, item in enumerate(detail):
             if item:
                 _flatten(item, f"{path}[{index}]", _child(sent, index), out)
     else:
         for message in detail if isinstance(detail, list) else [detail]:
-            entry: dict[str, Any] = {"field": path, "message": str(message)}
+            entry: dict[str, Any] = {"field": _text(path), "message": _text(message)}
             value = _short(sent)
             if path and value is not None:
                 entry["value"] = value
@@ -125,7 +127,12 @@ def _child(sent: Any, key: Any) -> Any:
 
 
 def _short(value: Any) -> Any:
-    if isinstance(value, bool | int | float) or value is None:
+    """What was sent, as JSON can say it."""
+    if value is None or isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < 1e15):
         return value
-    text = value if isinstance(value, str) else str(value)
+    text = _text(value)
     return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
+
+
+def _text(value: Any) -> str:
+    return str(value).encode("utf-8", "replace").decode("utf-8")

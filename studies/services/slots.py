@@ -13,7 +13,9 @@ def slot_states(slots: Iterable[SeedSlot]) -> dict[int, SlotState]:
     """State by slot, in a number of queries that does not grow with them."""
     rows = {slot.pk: slot for slot in slots}
     attempts: dict[int, list[Attempt]] = defaultdict(list)
-    for attempt in Attempt.objects.filter(slot__in=rows).order_by("pk"):
+    # The large columns stay where they are: a state needs none of them.
+    light = Attempt.objects.defer("facts", "evidence", "derivation", "texts")
+    for attempt in light.filter(slot__in=rows).order_by("pk"):
         attempts[attempt.slot_id].append(attempt)  # type: ignore[index]
     exclusions: dict[int, list[Exclusion]] = defaultdict(list)
     for exclusion in Exclusion.objects.filter(attempt__slot__in=rows):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
+from django.core.cache import cache
 from django.test import Client
 
 from rlvram_site.api.keys import issue_key
@@ -59,6 +60,12 @@ def key_for(*scopes: str, owner=None, study: Study | None = None, **fields) -> A
     )
     _, secret = issue_key(name="test key", owner=owner, scopes=list(scopes), study=study, **fields)
     return Api(Client(), {"Authorization": f"Api-Key {secret}"})
+
+
+@pytest.fixture(autouse=True)
+def _fresh_rates():
+    """Keys of one test have the numbers of another's; their requests must not be counted together."""
+    cache.clear()
 
 
 @pytest.fixture
