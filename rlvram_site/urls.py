@@ -2,11 +2,21 @@
 
 from django.contrib import admin
 from django.contrib.auth.views import LoginView, LogoutView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.templatetags.static import static
 from django.urls import include, path
 
 from rlvram_site import health
 
+
+def favicon(request: HttpRequest) -> HttpResponse:
+    """Browsers ask here for an icon wherever a page names none, as in the admin."""
+    return redirect(static("icon.svg"))
+
+
 urlpatterns = [
+    path("favicon.ico", favicon, name="favicon"),
     path("health/live/", health.live, name="health-live"),
     path("health/ready/", health.ready, name="health-ready"),
     path("health/ledger/", health.ledger, name="health-ledger"),

@@ -16,8 +16,6 @@ for _name in (
 _data = tempfile.mkdtemp(prefix="rlvram-test-")
 atexit.register(shutil.rmtree, _data, ignore_errors=True)
 os.environ["DATA_DIR"] = _data
-# The browser's driver keeps an event loop in this thread; our own code is synchronous throughout.
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
 from rlvram_site.settings import *  # noqa: E402, F403
 from rlvram_site.settings import DATA_DIR, DATABASES, STORAGES  # noqa: E402

@@ -63,9 +63,13 @@ def live_site(tmp_path_factory) -> Iterator[LiveSite]:
     process.wait(timeout=60)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium. It can reach nothing but this machine, whatever a page asks for."""
+    """Debian's Chromium. It can reach nothing but this machine, whatever a page asks for.
+
+    One for each module and not for longer: its driver keeps an event loop in this thread, and while one runs
+    there Django hands out another database connection. A test that opens windows uses no database fixture.
+    """
     executable = shutil.which("chromium") or shutil.which("chromium-browser")
     assert executable, "Chromium is missing; ./test installs it"
     with sync_playwright() as playwright:

@@ -12,7 +12,7 @@ def test_the_printed_password_opens_the_admin(page, live_site):
 
 def test_the_login_page_works_on_a_phone(phone_page, live_site):
     phone_page.goto("/login/")
-    phone_page.get_by_label("Username").fill("admin")
+    phone_page.get_by_label("Name").fill("admin")
     phone_page.get_by_label("Password").fill(live_site.password)
     assert phone_page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     phone_page.get_by_role("button", name="Log in").click()

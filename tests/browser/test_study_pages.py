@@ -155,6 +155,20 @@ def test_paper_has_no_navigation_and_whole_tables(page):
     assert page.locator("table").last.is_visible()
 
 
+def test_charts_go_on_paper_in_light_colours_whatever_the_screen_has(open_window):
+    page = open_window(1280, 900, color_scheme="dark")
+    page.goto("/studies/estimation/")
+    wait_for_charts(page)
+    text = "getComputedStyle(document.querySelector('#panel .ytick text')).fill"
+    on_screen = page.evaluate(text)
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.wait_for_function("() => document.querySelector('#panel .plot').dataset.width === '680'")
+    assert page.evaluate(text) == "rgb(27, 31, 35)"
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    page.wait_for_function("() => document.querySelector('#panel .plot').dataset.width !== '680'")
+    assert page.evaluate(text) == on_screen
+
+
 def test_pages_say_the_same_without_javascript(open_window):
     page = open_window(1280, 900, java_script_enabled=False)
     page.goto("/studies/estimation/")

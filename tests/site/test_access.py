@@ -97,5 +97,9 @@ def test_an_unknown_page_is_a_404_of_the_site(client, db):
     assert b"<html" in answer.content
 
 
+def test_browsers_find_the_icon_where_they_look_for_it(client, db, private_site):
+    assert client.get("/favicon.ico")["Location"] == "/static/icon.svg"
+
+
 def test_a_foreign_host_name_is_refused(client, db):
     assert client.get("/", HTTP_HOST="evil.example").status_code == 400
