@@ -234,8 +234,11 @@ def _refit(inputs: Inputs, report: Report, fresh: Refit | None, layout: Layout) 
     )
     classifier = _compare(_classifier(expected), _classifier(found))
     same = all(report.environment.get(name) == version for name, version in recorded_keys(recorded).items())
-    note = "" if same or classifier.passed else _version_note(expected, found, report.environment, recorded)
-    report.checks.append(_check("fresh fit, classifier's parameters", classifier, decides=same, note=note))
+    decides = same or fresh is not None
+    note = (
+        "" if decides or classifier.passed else _version_note(expected, found, report.environment, recorded)
+    )
+    report.checks.append(_check("fresh fit, classifier's parameters", classifier, decides=decides, note=note))
 
 
 def recorded_keys(environment: Any) -> dict[str, str]:

@@ -1,0 +1,280 @@
+"""Bundles: writing one, reading it into an empty database, and everything that is wrong with one."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from rlvram_site.ledger.canonical import digest
+from rlvram_site.ledger.models import LedgerEntry, LedgerStream
+from rlvram_site.ledger.verify import verify_streams
+from studies.models import Protocol, Study
+from studies.services import protocols
+from studies.services.evaluation import evaluation_document
+from tests.bypass import without_triggers
+from tests.studies_archive.archives import SAMPLE
+
+pytestmark = pytest.mark.django_db
+
+
+def empty_database() -> None:
+    """As in a new place; only a test may do this to recorded rows."""
+    with without_triggers():
+        from django.apps import apps
+        from django.db import connection
+
+        with connection.constraint_checks_disabled(), connection.cursor() as cursor:
+            for model in apps.get_models():
+                if model._meta.app_label == "studies" or model in (LedgerEntry, LedgerStream):
+                    cursor.execute(f'DELETE FROM "{model._meta.db_table}"')
+
+
+@pytest.fixture
+def bundle(tmp_path, archive):
+    """A bundle of both studies with a text of their own, and the numbers that they have."""
+    call_command("import_study", str(archive.root), verbosity=0)
+    numbers = {study.slug: evaluation_document(study) for study in Study.objects.all()}
+    path = tmp_path / "bundle.json"
+    call_command("export_study", "estimation", "host-capacity", "--output", str(path), verbosity=0)
+    empty_database()
+    return path, numbers
+
+
+def change(path, edit) -> None:
+    """Edit a bundle and give it a fitting sha256 again."""
+    document = json.loads(path.read_text())
+    edit(document["content"])
+    document["sha256"] = digest(document["content"])
+    path.write_text(json.dumps(document))
+
+
+def run_of(content, kind, group="studies", index=0):
+    return next(run for run in content[group][index]["runs"] if run["kind"] == kind)
+
+
+def refusal(path) -> str:
+    links = LedgerEntry.objects.count()
+    with pytest.raises(CommandError) as caught:
+        call_command("import_study", str(path), verbosity=0)
+    assert LedgerEntry.objects.count() == links
+    return str(caught.value)
+
+
+def test_a_bundle_gives_the_same_numbers_in_an_empty_database(bundle):
+    path, numbers = bundle
+    call_command("import_study", str(path), verbosity=0)
+    assert {study.slug: evaluation_document(study) for study in Study.objects.all()} == numbers
+    assert all(report.ok for report in verify_streams())
+
+
+def test_a_bundle_of_what_was_imported_from_a_bundle_is_the_same_file(bundle, tmp_path):
+    path, _ = bundle
+    call_command("import_study", str(path), verbosity=0)
+    again = tmp_path / "again.json"
+    call_command("export_study", "estimation", "host-capacity", "--output", str(again), verbosity=0)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_exporting_a_follow_up_takes_its_parent_and_pool_along(bundle, tmp_path, run):
+    path, _ = bundle
+    call_command("import_study", str(path), verbosity=0)
+    out = run("export_study", "host-capacity", "--output", str(tmp_path / "one.json"))
+    assert re.search(
+        r"one\.json: rlvrambench, estimation, host-capacity; \d+ records, content sha256 \w{64}", out
+    )
+
+
+def test_facts_only_and_whole_documents_derive_the_same(source, db, tmp_path):
+    """The rules, their digest and every number do not depend on having the authors' sentences."""
+    call_command("import_study", source, verbosity=0)
+    study = Study.objects.get(slug="estimation")
+    before = protocols.effective_sha256(study), evaluation_document(study), protocols.rules(study)
+    path = tmp_path / "facts.json"
+    call_command("export_study", "estimation", "--facts-only", "--output", str(path), verbosity=0)
+    empty_database()
+    call_command("import_study", str(path), verbosity=0)
+    study = Study.objects.get(slug="estimation")
+    assert (protocols.effective_sha256(study), evaluation_document(study), protocols.rules(study)) == before
+    call_command("import_study", source, "--study", "estimation", verbosity=0)
+
+
+def test_facts_only_leaves_no_sentence_of_the_documents(source, db, tmp_path):
+    call_command("import_study", source, verbosity=0)
+    path = tmp_path / "facts.json"
+    call_command("export_study", "host-capacity", "--facts-only", "--output", str(path), verbosity=0)
+    text = path.read_text()
+    for protocol in Protocol.objects.all():
+        for value in protocol.document.values():
+            if isinstance(value, str) and value.count(" ") > 2:
+                assert value not in text
+    kinds = ("protocol", "amendment")
+    runs = [
+        run
+        for study in json.loads(text)["content"]["studies"]
+        for run in study["runs"]
+        if run["kind"] in kinds
+    ]
+    assert not [value for run in runs for row in run["rows"] for value in texts_in(row) if " " in value]
+
+
+def texts_in(value):
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(item)
+
+
+def test_the_bundled_sample_is_what_the_exporter_writes(db, tmp_path):
+    call_command("import_study", str(SAMPLE), verbosity=0)
+    path = tmp_path / "sample.json"
+    slugs = ("estimation", "host-capacity")
+    call_command("export_study", *slugs, "--facts-only", "--output", str(path), verbosity=0)
+    assert json.loads(path.read_text())["content"] == json.loads(SAMPLE.read_text())["content"]
+
+
+def test_the_bundled_sample_is_what_the_archive_gives(source, db):
+    call_command("import_study", str(SAMPLE), verbosity=0)
+    links = LedgerEntry.objects.count()
+    call_command("import_study", source, verbosity=0)
+    assert LedgerEntry.objects.count() == links
+
+
+def test_an_output_file_that_exists_is_left_alone(imported, tmp_path):
+    path = tmp_path / "there.json"
+    path.write_text("mine")
+    with pytest.raises(
+        CommandError, match=r"there.json: exists already, expected a file that is not there yet"
+    ):
+        call_command("export_study", "estimation", "--output", str(path))
+    assert path.read_text() == "mine"
+
+
+def test_an_output_folder_that_is_not_there(imported, tmp_path):
+    with pytest.raises(CommandError, match="cannot be written"):
+        call_command("export_study", "estimation", "--output", str(tmp_path / "no" / "there.json"))
+
+
+def test_exporting_an_unknown_study_names_the_known_ones(imported, tmp_path):
+    with pytest.raises(
+        CommandError, match="study 'x' is not recorded, expected one of: estimation, host-capacity"
+    ):
+        call_command("export_study", "x", "--output", str(tmp_path / "x.json"))
+
+
+def test_one_study_of_a_bundle(bundle):
+    path, _ = bundle
+    call_command("import_study", str(path), "--study", "estimation", verbosity=0)
+    assert list(Study.objects.values_list("slug", flat=True)) == ["estimation"]
+    with pytest.raises(CommandError, match="study 'x' is not in it"):
+        call_command("import_study", str(path), "--study", "x")
+
+
+def test_a_changed_bundle_without_a_fitting_sha256(bundle):
+    path, _ = bundle
+    path.write_text(path.read_text().replace('"memory_failure"', '"within_margin"', 1))
+    assert re.match(r"bundle.json: sha256 of the content is \w{64}, expected \w{64}", refusal(path))
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda document: document.update(format="other"), 'no study bundle, expected "format"'),
+        (lambda document: document.update(version=2), "bundle.json version: 2, expected 1"),
+        (lambda document: document.update(content=[]), "bundle.json content: [], expected an object"),
+        (lambda document: document.pop("sha256"), "bundle.json sha256: None, expected a text"),
+    ],
+)
+def test_a_file_that_is_no_bundle_of_this_version(bundle, edit, message):
+    path, _ = bundle
+    document = json.loads(path.read_text())
+    edit(document)
+    path.write_text(json.dumps(document))
+    assert message in refusal(path)
+
+
+def set_value(kind, field, value, row=0, group="studies", index=0):
+    def edit(content):
+        run = run_of(content, kind, group, index)
+        run["rows"][row][run["fields"].index(field)] = value
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (set_value("prediction", "label", "nearly"), "prediction 1 label: 'nearly'"),
+        (set_value("attempt", "outcome", "fine"), "attempt 1 outcome: 'fine'"),
+        (set_value("slot", "seed", "many"), "slot 1 seed: 'many'"),
+        (set_value("slot", "seed", None), "slot 1 seed: null, expected a value"),
+        (set_value("slot", "seed", True), "slot 1 seed: True, expected no boolean"),
+        (set_value("slot", "configuration", "est-other"), "'est-other', expected a known configuration"),
+        (set_value("configuration", "parameter_offload", ""), "configuration 1 parameter_offload: ''"),
+        (set_value("configuration", "gpu_count", -1), "configuration 1 gpu_count: '-1'"),
+        (set_value("configuration", "gpu_count", 10**30), "configuration 1 gpu_count: '1000"),
+        (set_value("configuration", "model_name", 7), "configuration 1 model_name: 7, expected a text"),
+        (set_value("protocol", "sha256", "abc"), "expected 64 lower-case hexadecimal digits"),
+        (
+            set_value("prediction", "donor", "pool:cfg-none"),
+            "'pool:cfg-none', expected a known configuration",
+        ),
+        (set_value("study", "pool", "other"), "'other', expected a pool that is already imported"),
+        (set_value("seal", "sealed_at", "yesterday"), "seal 1 sealed_at: 'yesterday'"),
+    ],
+)
+def test_a_record_that_cannot_be_taken(bundle, edit, message):
+    path, _ = bundle
+    change(path, edit)
+    assert message in refusal(path)
+
+
+def test_a_failed_attempt_with_a_peak_is_refused(bundle):
+    """What a failed process had used stands for no peak; the database refuses it as well."""
+    path, _ = bundle
+
+    def edit(content):
+        runs = [run for run in content["studies"][0]["runs"] if run["kind"] == "attempt"]
+        run, row = next((run, row) for run in runs for row in run["rows"] if "memory_failure" in row)
+        row[run["fields"].index("peak_mib")] = 100.0
+
+    change(path, edit)
+    assert "attempt: two records contradict each other" in refusal(path)
+
+
+def test_a_record_twice(bundle):
+    path, _ = bundle
+
+    def edit(content):
+        rows = run_of(content, "slot")["rows"]
+        rows.append(rows[0])
+
+    change(path, edit)
+    assert "slot: two records contradict each other" in refusal(path)
+
+
+def test_a_missing_field_an_unknown_field_and_a_short_row(bundle):
+    path, _ = bundle
+    change(path, lambda content: run_of(content, "slot")["rows"][0].pop())
+    assert re.search(r"rows\[0\]: \[.*, expected a list of \d+ values, one for each field", refusal(path))
+
+
+def test_an_unknown_kind_of_record(bundle):
+    path, _ = bundle
+    change(path, lambda content: run_of(content, "slot").update(kind="mood"))
+    assert "kind: 'mood', expected one of pool, " in refusal(path)
+
+
+def test_a_study_record_inside_a_pool(bundle):
+    path, _ = bundle
+    change(path, lambda content: content["pools"][0]["runs"].append(run_of(content, "slot")))
+    assert "pool rlvrambench: record 'slot', expected one of architecture, " in refusal(path)
+
+
+def test_a_stream_without_its_own_head(bundle):
+    path, _ = bundle
+    change(path, lambda content: content["studies"][0].update(slug="other"))
+    assert "runs: 'other', expected the study other itself as the first record" in refusal(path)
