@@ -1,6 +1,6 @@
-"""What is recorded about tracked issues. Every table is append-only; what holds now is derived in ``admission.services``.
+"""What is recorded about tracked issues, append-only. What holds is derived in ``admission.services``.
 
-``issues``    tracked issues, the versions of their text, the thread's items, how many comments it counts, events
+``issues``    tracked issues, versions of their text, the thread's items and their number, events
 ``claims``    status updates, corrections and withdrawals, open questions, related issues
 ``changes``   pull requests, their heads, reviews
 ``evidence``  receipts, witnesses, measurements, recorded replays

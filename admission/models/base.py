@@ -1,4 +1,4 @@
-"""What every record of an issue has in common: its issue, a name to point at, and when and where it was said."""
+"""What every record of an issue has: its issue, a name to point at, and when and where it was said."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ class IssueRecord(LedgerRecord):
     of the statement that it was read from and ``sentence`` the sentence there, if it was.
     """
 
-    issue = models.ForeignKey("admission.TrackedIssue", on_delete=models.PROTECT, related_name="%(class)ss")
+    issue = models.ForeignKey(
+        "admission.TrackedIssue", on_delete=models.PROTECT, related_name="%(class)s_rows"
+    )
     key = models.CharField(max_length=120, validators=[key_validator])
     origin = models.CharField(max_length=10, choices=Origin.choices)
     stated_words = models.TextField(blank=True, help_text="The time in the words that gave it")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import models
 from django.urls import reverse
 
@@ -41,6 +43,10 @@ class TrackedIssue(LedgerRecord):
 
     def get_absolute_url(self) -> str:
         return reverse("admission-issue", args=self.address)
+
+    def rows(self, model: type[IssueRecord]) -> models.QuerySet[Any]:
+        """Records of one kind; each of them knows this issue without asking the database."""
+        return getattr(self, f"{model._meta.model_name}_rows").all()
 
 
 class IssueVersion(IssueRecord):

@@ -32,6 +32,11 @@ class GivenVerdict:
         )
 
     @property
+    def fate(self) -> str:
+        """What became of it, in a word."""
+        return "stands" if self.stands else "withdrawn" if self.withdrawn_by else "replaced"
+
+    @property
     def why_not(self) -> str:
         """The reason it does not stand, in words; empty when it does."""
         if isinstance(self.withdrawn_by, Review):
@@ -59,7 +64,7 @@ class Head:
 
     @property
     def verdict(self) -> str:
-        """``changes_required`` if any reviewer's stands, else ``clear``, ``inconclusive``, or empty for none."""
+        """``changes_required`` if anybody says so, else ``clear``, ``inconclusive``, or empty for none."""
         given = {review.verdict for review in self.standing}
         for verdict in (Verdict.CHANGES_REQUIRED, Verdict.CLEAR, Verdict.INCONCLUSIVE):
             if verdict in given:
@@ -104,8 +109,8 @@ class ChangeRow:
 
 def change_rows(issue: TrackedIssue, as_of: dt.date | None = None) -> list[ChangeRow]:
     """Every change with heads and verdicts, by repository and number; candidates without a number last."""
-    rows = {change.pk: ChangeRow(change) for change in until(Change.objects.filter(issue=issue), as_of)}
-    heads = until(ChangeHead.objects.filter(issue=issue), as_of).order_by("sort_at", "id")
+    rows = {change.pk: ChangeRow(change) for change in until(issue.change_rows.all(), as_of)}
+    heads = until(issue.changehead_rows.all(), as_of).order_by("sort_at", "id")
     for stated in heads:
         row = rows.get(stated.change_id)
         if row is None:
@@ -113,7 +118,7 @@ def change_rows(issue: TrackedIssue, as_of: dt.date | None = None) -> list[Chang
         row.stated.append(stated)
         if stated.sha:
             _head(row, stated.sha).stated.append(stated)
-    reviews = list(until(Review.objects.filter(issue=issue), as_of).order_by("sort_at", "id"))
+    reviews = list(until(issue.review_rows.all(), as_of).order_by("sort_at", "id"))
     for review, given in zip(reviews, _given(issue, reviews, as_of), strict=True):
         if review.change_id in rows:
             _head(rows[review.change_id], review.head_sha).verdicts.append(given)

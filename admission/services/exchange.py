@@ -2,7 +2,7 @@
 
 The file is JSON: format, version, the issue, one list per kind of record, and the sha256 of all of that in
 canonical JSON. Rows refer to each other by key. Fields at their default are left out. Reading a file records
-what is new, accepts what is there already with the same content, and refuses everything when one row contradicts.
+what is new, accepts what is there with the same content, and refuses all of it when one row contradicts.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def as_document(issue: TrackedIssue) -> dict[str, Any]:
         "issue": {"owner": issue.owner, "name": issue.name, "number": issue.number, "url": issue.url},
     }
     for section, model in SECTIONS.items():
-        rows = list(model._default_manager.filter(issue=issue).order_by("id"))
+        rows = list(issue.rows(model).order_by("id"))
         keys = _keys_of_targets(issue, model)
         if rows:
             document[section] = [as_plain(row, keys) for row in rows]
@@ -92,7 +92,7 @@ def _keys_of_targets(issue: TrackedIssue, model: type[IssueRecord]) -> dict[tupl
     return {
         (target._meta.label, pk): key
         for target in targets
-        for pk, key in target._default_manager.filter(issue=issue).values_list("pk", "key")
+        for pk, key in issue.rows(target).values_list("pk", "key")
     }
 
 
@@ -162,7 +162,7 @@ def read_document(text: str, name: str) -> dict[str, Any]:
     computed = document_sha256(document)
     if document.get("sha256") != computed:
         raise RecordError(
-            f"{name}: sha256 is {document.get('sha256')!r:.80}, but the content's is {computed}; it was changed"
+            f"{name}: sha256 is {document.get('sha256')!r:.80}, the content's is {computed}: it was changed"
         )
     return document
 
@@ -175,7 +175,7 @@ def import_document(document: dict[str, Any], name: str) -> RecordReport:
     seen: dict[str, str] = {}
     by_model: dict[str, dict[str, IssueRecord]] = {}
     for section, model in SECTIONS.items():
-        known = {row.key: row for row in model._default_manager.filter(issue=issue)}
+        known = {row.key: row for row in issue.rows(model)}
         by_model[model._meta.label] = known
         names = {(label, row.pk): key for label, rows in by_model.items() for key, row in rows.items()}
         pending: list[IssueRecord] = []

@@ -83,8 +83,8 @@ def _record_version(
     issue: TrackedIssue, exported: ExportedIssue, report: ImportReport, put_back: bool
 ) -> IssueVersion:
     digest = hashlib.sha256(exported.body.encode()).hexdigest()
-    versions = list(IssueVersion.objects.filter(issue=issue).order_by("number").defer("body", "raw"))
-    latest = IssueVersion.objects.filter(issue=issue).order_by("-number").first()
+    versions = list(issue.issueversion_rows.all().order_by("number").defer("body", "raw"))
+    latest = issue.issueversion_rows.all().order_by("-number").first()
     if latest is not None:
         same_text = (latest.title, latest.body_sha256) == (exported.title, digest)
         if exported.updated.sort_at < latest.sort_at:
@@ -125,7 +125,7 @@ def _record_version(
 def _record_statuses(
     issue: TrackedIssue, exported: ExportedIssue, report: ImportReport
 ) -> list[StatusUpdate]:
-    known = list(StatusUpdate.objects.filter(issue=issue).order_by("id"))
+    known = list(issue.statusupdate_rows.all().order_by("id"))
     by_digest = {status.text_sha256 for status in known if status.text_sha256}
     keys = {status.key: status for status in known}
     new: list[StatusUpdate] = []
@@ -185,7 +185,7 @@ def _status(
 
 def _record_items(issue: TrackedIssue, items: list[ExportedItem], report: ImportReport) -> list[IssueRecord]:
     recorded: dict[str, ThreadItem] = {}
-    for item in ThreadItem.objects.filter(issue=issue).order_by("id").defer("raw"):
+    for item in issue.threaditem_rows.all().order_by("id").defer("raw"):
         recorded[_root_key(item.key)] = item  # the latest revision
     new: list[ThreadItem] = []
     for exported in items:
@@ -218,7 +218,7 @@ def _record_items(issue: TrackedIssue, items: list[ExportedItem], report: Import
 
 
 def _root_key(key: str) -> str:
-    """``comment-12`` of ``comment-12-r3``; identities hold digits and a-f only, so there is no other ``-r``."""
+    """``comment-12`` of ``comment-12-r3``; identities hold digits and a-f, so there is no other ``-r``."""
     return key.partition("-r")[0]
 
 
@@ -230,7 +230,7 @@ def _next_revision(key: str) -> str:
 def _record_events(
     issue: TrackedIssue, exported: ExportedIssue, items: list[ExportedItem], report: ImportReport
 ) -> None:
-    recorded = set(IssueEvent.objects.filter(issue=issue).values_list("key", flat=True))
+    recorded = set(issue.issueevent_rows.all().values_list("key", flat=True))
     renames = [item for item in items if item.event == "renamed"]
     first_title = _rename(renames[0])[0] if renames else exported.title
     opened = _event(issue, IssueEvent.Kind.OPENED, "opened", exported.created, exported.account)
@@ -282,10 +282,8 @@ def _cause(item: ExportedItem) -> str:
 def _record_count(
     issue: TrackedIssue, exported: ExportedIssue, version: IssueVersion, report: ImportReport
 ) -> ThreadCount:
-    present = ThreadItem.objects.filter(
-        issue=issue, kind=ThreadItem.Kind.COMMENT, revises__isnull=True
-    ).count()
-    earlier = list(ThreadCount.objects.filter(issue=issue).order_by("-id"))
+    present = issue.threaditem_rows.filter(kind=ThreadItem.Kind.COMMENT, revises__isnull=True).count()
+    earlier = list(issue.threadcount_rows.all().order_by("-id"))
     if earlier:
         last = earlier[0]
         if (last.declared_comments, last.present_comments) == (exported.declared_comments, present):

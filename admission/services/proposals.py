@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 
-from admission.models import Change, ChangeHead, Measurement, Proposal, Receipt, StatusUpdate, TrackedIssue
+from admission.models import Proposal, StatusUpdate, TrackedIssue
 from admission.models.base import IssueRecord, Origin
 from admission.thread.mentions import mentions
 
@@ -18,7 +18,7 @@ def proposals_from(issue: TrackedIssue, statements: Sequence[IssueRecord]) -> li
 
     What is already proposed or recorded is left out. The rows are not saved.
     """
-    known = set(Proposal.objects.filter(issue=issue).values_list("key", flat=True)) | _recorded(issue)
+    known = set(issue.proposal_rows.all().values_list("key", flat=True)) | _recorded(issue)
     found: list[Proposal] = []
     for statement in statements:
         heading = statement.heading if isinstance(statement, StatusUpdate) else ""
@@ -56,15 +56,15 @@ def _recorded(issue: TrackedIssue) -> set[str]:
     """Names that proposals of already recorded things would have."""
     keys: set[str] = set()
     own = issue.repository.lower()
-    for repository, number in Change.objects.filter(issue=issue).values_list("repository", "number"):
+    for repository, number in issue.change_rows.all().values_list("repository", "number"):
         spellings: Iterable[str] = {repository} if repository else {"", issue.repository}
         if repository.lower() == own:
             spellings = {repository, ""}
         keys |= {proposal_key("change", {"repository": s, "number": number}) for s in spellings}
-    for sha in ChangeHead.objects.filter(issue=issue).values_list("sha", flat=True):
+    for sha in issue.changehead_rows.all().values_list("sha", flat=True):
         keys.add(proposal_key("commit", {"sha": sha}))
-    for location, sha in Receipt.objects.filter(issue=issue).values_list("location", "sha256"):
+    for location, sha in issue.receipt_rows.all().values_list("location", "sha256"):
         keys.add(proposal_key("receipt", {"location": location, "sha256": sha}))
-    for size in Measurement.objects.filter(issue=issue).values_list("size_bytes", flat=True):
+    for size in issue.measurement_rows.all().values_list("size_bytes", flat=True):
         keys.add(proposal_key("size", {"size_bytes": size}))
     return keys

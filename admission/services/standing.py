@@ -16,7 +16,6 @@ from django.db.models import QuerySet
 from admission.models import (
     Correction,
     IssueEvent,
-    IssueVersion,
     OpenQuestion,
     QuestionMention,
     StatusUpdate,
@@ -57,7 +56,7 @@ def statuses(issue: TrackedIssue, as_of: dt.date | None = None) -> list[Standing
     The newest that is not withdrawn is current, and each supersedes the ones before it. A withdrawn one
     supersedes nothing.
     """
-    rows = until(StatusUpdate.objects.filter(issue=issue).defer("body"), as_of)
+    rows = until(issue.statusupdate_rows.all().defer("body"), as_of)
     found: dict[int, StandingStatus] = {}
     for row in rows.order_by("id"):
         if row.revises_id is None or row.revises_id not in found:
@@ -95,7 +94,7 @@ def superseded_by_current(standing: Sequence[StandingStatus]) -> StandingStatus 
 def corrections(issue: TrackedIssue, as_of: dt.date | None = None) -> dict[str, list[Correction]]:
     """What was said later about recorded statements, by the key of the statement, oldest first."""
     found: dict[str, list[Correction]] = defaultdict(list)
-    for correction in until(Correction.objects.filter(issue=issue), as_of).order_by("sort_at", "id"):
+    for correction in until(issue.correction_rows.all(), as_of).order_by("sort_at", "id"):
         found[correction.target].append(correction)
     return dict(found)
 
@@ -112,11 +111,11 @@ class Lifecycle:
 
 def lifecycle(issue: TrackedIssue, as_of: dt.date | None = None) -> Lifecycle:
     """Title and state of the issue, from its events; the text's latest version where events say nothing."""
-    events = list(until(IssueEvent.objects.filter(issue=issue), as_of).order_by("sort_at", "id"))
+    events = list(until(issue.issueevent_rows.all(), as_of).order_by("sort_at", "id"))
     last = next(
         (e for e in reversed(events) if e.kind in (IssueEvent.Kind.CLOSED, IssueEvent.Kind.REOPENED)), None
     )
-    version = until(IssueVersion.objects.filter(issue=issue).defer("body"), as_of).order_by("-number").first()
+    version = until(issue.issueversion_rows.all().defer("body"), as_of).order_by("-number").first()
     titled = next((event for event in reversed(events) if event.after), None)
     title = titled.after if titled else version.title if version else str(issue)
     if version and (titled is None or version.sort_at > titled.sort_at):
@@ -144,9 +143,9 @@ def open_questions(
     issue: TrackedIssue, as_of: dt.date | None = None, today: dt.date | None = None
 ) -> list[StandingQuestion]:
     """What is still unproved, oldest first. Ages are counted to ``as_of``, else to ``today``."""
-    rows = until(OpenQuestion.objects.filter(issue=issue), as_of).order_by("sort_at", "id")
+    rows = until(issue.openquestion_rows.all(), as_of).order_by("sort_at", "id")
     latest: dict[int, QuestionMention] = {}
-    mentions = until(QuestionMention.objects.filter(issue=issue), as_of).order_by("sort_at", "id")
+    mentions = until(issue.questionmention_rows.all(), as_of).order_by("sort_at", "id")
     for mention in mentions:
         latest[mention.question_id] = mention
     until_day = as_of or today or dt.datetime.now(dt.UTC).date()
@@ -159,11 +158,11 @@ def open_questions(
 
 def thread_count(issue: TrackedIssue) -> ThreadCount | None:
     """How complete the thread is: the latest count."""
-    return ThreadCount.objects.filter(issue=issue).order_by("-id").first()
+    return issue.threadcount_rows.all().order_by("-id").first()
 
 
 def stated_days(issue: TrackedIssue) -> list[dt.date]:
     """The days on which the status or the state changed, newest first: what "as of" can usefully ask for."""
-    days = set(StatusUpdate.objects.filter(issue=issue).values_list("stated_day", flat=True))
-    days |= set(IssueEvent.objects.filter(issue=issue).values_list("stated_day", flat=True))
+    days = set(issue.statusupdate_rows.all().values_list("stated_day", flat=True))
+    days |= set(issue.issueevent_rows.all().values_list("stated_day", flat=True))
     return sorted(days, reverse=True)

@@ -116,14 +116,16 @@ class ClassCounts:
 
 def scored_witnesses(issue: TrackedIssue, as_of: dt.date | None = None) -> list[ScoredWitness]:
     """Every witness in time, with its measurements and recorded replays. Three queries."""
-    rows = until(
-        Witness.objects.filter(issue=issue).select_related("contradicted_by", "same_shape_as"), as_of
-    )
+    rows = until(issue.witness_rows.all().select_related("contradicted_by", "same_shape_as"), as_of)
     found = {row.pk: ScoredWitness(row) for row in rows.order_by("sort_at", "id")}
-    for measurement in until(Measurement.objects.filter(issue=issue), as_of).order_by("id"):
+    for scored in found.values():
+        for other in (scored.witness.contradicted_by, scored.witness.same_shape_as):
+            if other is not None:
+                other.issue = issue
+    for measurement in until(issue.measurement_rows.all(), as_of).order_by("id"):
         if measurement.witness_id in found:
             found[measurement.witness_id].measurements.append(measurement)
-    replays = RecordedReplay.objects.filter(issue=issue).defer("document").order_by("id")
+    replays = issue.recordedreplay_rows.all().defer("document").order_by("id")
     for replay in until(replays, as_of):
         if replay.witness_id in found:
             found[replay.witness_id].replays.append(replay)

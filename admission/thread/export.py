@@ -1,7 +1,7 @@
 """What an exported issue and its timeline say, in GitHub's shape, whatever project they come from.
 
-Everything that has a meaning here becomes a field; the object itself is kept as ``raw`` (without the body, which is
-a field). Events of kinds that nobody here knows are kept like the others.
+Everything that has a meaning here becomes a field; the object itself is kept as ``raw`` (without the body,
+which is a field). Events of kinds that nobody here knows are kept like the others.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ def read_issue(text: str, name: str) -> ExportedIssue:
     if len(found) != 1 or not isinstance(found[0], dict):
         if all(isinstance(item, dict) and ("event" in item or "issue_url" in item) for item in found):
             raise ExportError(
-                f"{name} is a timeline, not an issue. Give the issue's own object (gh api repos/OWNER/NAME/issues/N) "
-                "as FILE and this one with --timeline"
+                f"{name} is a timeline, not an issue. Give the issue's own object "
+                "(gh api repos/OWNER/NAME/issues/N) as FILE and this one with --timeline"
             )
         raise ExportError(f"{name} holds {len(found)} values; expected one issue object")
     issue = storable(found[0], name)

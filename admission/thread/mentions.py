@@ -1,4 +1,4 @@
-"""What a text names: pull requests, commits, receipts and sizes in bytes, each with the sentence around it."""
+"""What a text names: pull requests, commits, receipts and sizes, each with the sentence around it."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def decode(data: bytes, name: str) -> str:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         raise ExportError(
-            f"{name} is not {encoding.removesuffix('-sig').upper()} text: byte {error.start} cannot be decoded"
+            f"{name} is not {encoding.removesuffix('-sig').upper()} text: byte {error.start} is no character"
         ) from None
 
 

@@ -12,6 +12,7 @@ import datetime as dt
 import hashlib
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from admission import dates
 
@@ -181,8 +182,8 @@ def _first_sentence(text: str) -> str:
 def _ordered(blocks: list[StatusBlock]) -> list[StatusBlock]:
     dated = [block for block in blocks if block.stated is not None]
     days = [block.stated.day for block in dated if block.stated]
-    falls = sum(1 for a, b in zip(days, days[1:], strict=False) if b < a)
-    rises = sum(1 for a, b in zip(days, days[1:], strict=False) if b > a)
+    falls = sum(1 for a, b in pairwise(days) if b < a)
+    rises = sum(1 for a, b in pairwise(days) if b > a)
     if falls >= rises:
         dated.reverse()
     dated.sort(key=lambda block: block.stated.sort_at if block.stated else dt.datetime.min)

@@ -1,0 +1,200 @@
+"""What staff may add to an issue's records. Everything is a new row; superseding is the only way to change.
+
+Callable from forms, the admin and the API alike: plain values in, recorded rows out, ``ValidationError`` by
+field when something is missing or contradicts.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
+
+from admission import dates, estimator
+from admission.models import (
+    Change,
+    ChangeHead,
+    Correction,
+    Measurement,
+    Proposal,
+    ProposalDecision,
+    Receipt,
+    RecordedReplay,
+    Review,
+    StatusUpdate,
+    TrackedIssue,
+    Witness,
+)
+from admission.models.base import IssueRecord, Origin
+from admission.services.importing import locked_issue
+from admission.services.timeline import find_statement
+from rlvram_site.ledger.chain import record
+
+
+def stated_time(text: str, field: str = "stated") -> dates.StatedTime:
+    """A time as somebody types it; empty means now."""
+    if not text.strip():
+        return dates.at_instant(dt.datetime.now(dt.UTC).replace(microsecond=0))
+    try:
+        return dates.parse(text, dt.datetime.now(dt.UTC).date())
+    except ValueError as error:
+        raise ValidationError({field: str(error)}) from None
+
+
+def new_key(issue: TrackedIssue, stem: str) -> str:
+    """``stem-1``, or the next number that no record of the issue has."""
+    return next(key for n in itertools.count(1) if find_statement(issue, key := f"{stem}-{n}") is None)
+
+
+@transaction.atomic
+def record_row(
+    issue: TrackedIssue, row: IssueRecord, stem: str, stated: str = "", origin: Origin = Origin.STAFF
+) -> IssueRecord:
+    """Record ``row`` with a new key made from ``stem``. Raises ``ValidationError`` by field."""
+    locked_issue(*issue.address)
+    row.issue, row.origin = issue, origin
+    row.set_stated(stated_time(stated))
+    row.key = row.key or new_key(issue, stem)
+    row.clean_fields()
+    for column in row._meta.concrete_fields:
+        target = getattr(row, column.name, None) if isinstance(column, models.ForeignKey) else None
+        if isinstance(target, IssueRecord) and target.issue_id != issue.pk:
+            raise ValidationError({column.name: f"{target.key} belongs to another issue"})
+    if find_statement(issue, row.key) is not None:
+        raise ValidationError({"key": f"{row.key} is already recorded"})
+    _check(row)
+    record(row)
+    return row
+
+
+def _check(row: IssueRecord) -> None:
+    if isinstance(row, Correction) and find_statement(row.issue, row.target) is None:
+        raise ValidationError({"target": f"nothing is recorded under {row.target!r}"})
+    if isinstance(row, Review):
+        _check_review(row)
+    if isinstance(row, Witness) and row.outcome != Witness.Outcome.DEVICE_OOM:
+        given = [name for name in ("failed_request_bytes", "free_bytes") if getattr(row, name) is not None]
+        if given:
+            raise ValidationError({given[0]: "only an outcome out of device memory has one"})
+
+
+def _check_review(row: Review) -> None:
+    if not isinstance(row.findings, list) or any(
+        not isinstance(f, dict)
+        or set(f) != {"severity", "text"}
+        or f["severity"] not in Review.SEVERITIES
+        or not isinstance(f["text"], str)
+        for f in row.findings
+    ):
+        raise ValidationError(
+            {"findings": f'expected [{{"severity": one of {", ".join(Review.SEVERITIES)}, "text": …}}, …]'}
+        )
+    if (row.verdict == Review.Verdict.WITHDRAWN) != (row.withdraws_id is not None):
+        raise ValidationError(
+            {"withdraws": "a withdrawal names the review it withdraws, and nothing else does"}
+        )
+    if row.carried_from_id and not row.carry_reason.strip():
+        raise ValidationError(
+            {"carry_reason": "say why the verdict carries over, for example: same source tree"}
+        )
+
+
+def record_status(
+    issue: TrackedIssue, *, claim: str, body: str, stated: str = "", signed_name: str = "", account: str = "",
+    origin: Origin = Origin.STAFF,
+) -> StatusUpdate:  # fmt: skip
+    """A new status update; it supersedes what held before by being later."""
+    status = StatusUpdate(claim=claim, body=body, signed_name=signed_name, account=account)
+    status.heading = claim
+    day = stated_time(stated).day
+    record_row(issue, status, f"status-{day:%Y%m%d}", stated, origin)
+    return status
+
+
+def record_correction(
+    issue: TrackedIssue, *, target: str, kind: str, text: str, stated: str = "", signed_name: str = "",
+    origin: Origin = Origin.STAFF,
+) -> Correction:  # fmt: skip
+    """Say something about a recorded statement: it is corrected, withdrawn or superseded."""
+    correction = Correction(target=target, kind=kind, text=text, signed_name=signed_name)
+    record_row(issue, correction, "correction", stated, origin)
+    return correction
+
+
+def record_replay(
+    witness: Witness,
+    *,
+    title: str,
+    document: dict[str, Any],
+    policies: list[str],
+    origin: Origin = Origin.STAFF,
+) -> RecordedReplay:
+    """Run a replay and keep document, policies and results beside ``witness``.
+
+    Raises the estimator's ``InputError`` and ``PolicyError``.
+    """
+    results = estimator.replay(document, policies)
+    row = RecordedReplay(witness=witness, title=title, document=document, policies=policies, results=results)
+    record_row(witness.issue, row, "replay", origin=origin)
+    return row
+
+
+@transaction.atomic
+def decide(
+    proposal: Proposal, *, verdict: str, values: dict[str, Any] | None = None, note: str = ""
+) -> ProposalDecision:
+    """Accept, edit or reject a proposal; an accepted one makes its record.
+
+    ``values`` holds what the record needs beside the proposal: for a commit ``change`` and ``state``, for a
+    size ``label`` and perhaps ``witness``, for a pull request ``title``, for a receipt ``label``; for an
+    edited one also what differs.
+    Raises ``ValidationError`` by field, also for a proposal that is already decided.
+    """
+    issue = proposal.issue
+    locked_issue(*issue.address)
+    if ProposalDecision.objects.filter(proposal=proposal).exists():
+        raise ValidationError({"verdict": "this proposal is already decided"})
+    made: IssueRecord | None = None
+    if verdict != ProposalDecision.Verdict.REJECTED:
+        made = _made_from(proposal, {**proposal.value, **(values or {})})
+        made.stated_in, made.sentence = proposal.stated_in, proposal.sentence
+        _record_as_stated(issue, made, proposal)
+    decision = ProposalDecision(
+        proposal=proposal, verdict=verdict, made=made.key if made else "", note=note,
+        key=proposal.key.replace("proposal-", "decision-", 1),
+    )  # fmt: skip
+    record_row(issue, decision, "decision")
+    return decision
+
+
+def _record_as_stated(issue: TrackedIssue, made: IssueRecord, proposal: Proposal) -> None:
+    """The record bears the time of the statement that it comes from, not of the click."""
+    made.issue, made.origin = issue, Origin.STAFF
+    made.stated_words, made.stated_precision = proposal.stated_words, proposal.stated_precision
+    made.stated_day, made.sort_at = proposal.stated_day, proposal.sort_at
+    made.key = new_key(issue, proposal.kind)
+    made.clean_fields()
+    record(made)
+
+
+def _made_from(proposal: Proposal, values: dict[str, Any]) -> IssueRecord:
+    if proposal.kind == Proposal.Kind.CHANGE:
+        own = values["repository"].lower() == proposal.issue.repository.lower()
+        return Change(
+            repository="" if own else values["repository"],
+            number=values["number"],
+            title=values.get("title", ""),
+        )
+    if proposal.kind == Proposal.Kind.COMMIT:
+        if not isinstance(values.get("change"), Change):
+            raise ValidationError({"change": "choose the change that this commit is a head of"})
+        return ChangeHead(change=values["change"], sha=values["sha"], state=values.get("state", ""))
+    if proposal.kind == Proposal.Kind.RECEIPT:
+        return Receipt(label=values.get("label", ""), location=values["location"], sha256=values["sha256"])
+    return Measurement(
+        label=values.get("label", ""), size_bytes=values["size_bytes"], witness=values.get("witness"),
+        basis=values.get("basis") or Measurement.Basis.OTHER,
+    )  # fmt: skip

@@ -1,0 +1,205 @@
+"""Everything about an issue in time. The database merges, filters and cuts it into pages.
+
+Whatever the thread's length, a page costs the same number of queries.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Count, QuerySet, Value
+from django.db.models.functions import Substr
+
+from admission.models import (
+    ChangeHead,
+    Correction,
+    IssueEvent,
+    OpenQuestion,
+    RelatedIssue,
+    Review,
+    StatusUpdate,
+    ThreadItem,
+    TrackedIssue,
+    Witness,
+)
+from admission.models.base import IssueRecord
+from admission.services.exchange import SECTIONS
+from admission.services.standing import StandingStatus, corrections, statuses, until
+
+BODY_SHOWN = 20_000
+"""Characters of a body that a list shows; the statement's own page has more, its text address all."""
+
+# The three are recorded as events of the issue as well, with title or cause.
+_SHOWN_AS_ISSUE_EVENTS = ("closed", "reopened", "renamed")
+
+KINDS: dict[str, tuple[type[IssueRecord], str]] = {
+    "status": (StatusUpdate, "status updates"),
+    "issue": (IssueEvent, "closed, reopened, renamed"),
+    "head": (ChangeHead, "heads"),
+    "review": (Review, "reviews"),
+    "witness": (Witness, "witnesses"),
+    "correction": (Correction, "corrections"),
+    "comment": (ThreadItem, "comments"),
+    "event": (ThreadItem, "other events"),
+    "question": (OpenQuestion, "open questions"),
+    "related": (RelatedIssue, "related issues"),
+}
+
+
+@dataclass
+class Entry:
+    """One line of the timeline: a row, its latest wording, and what was said about it later."""
+
+    kind: str
+    row: Any
+    body: str = ""
+    cut: bool = False
+    status: StandingStatus | None = None
+    corrections: list[Correction] = field(default_factory=list)
+
+    @property
+    def superseded(self) -> bool:
+        return bool(self.status and not self.status.current) or any(
+            c.kind in (Correction.Kind.WITHDRAWAL, Correction.Kind.SUPERSEDED) for c in self.corrections
+        )
+
+
+def _rows(issue: TrackedIssue, kind: str, as_of: dt.date | None) -> QuerySet[Any]:
+    model, _ = KINDS[kind]
+    rows = until(issue.rows(model), as_of)
+    if kind == "comment":
+        return rows.filter(kind=ThreadItem.Kind.COMMENT, revises__isnull=True)
+    if kind == "event":
+        return rows.filter(kind=ThreadItem.Kind.EVENT, revises__isnull=True).exclude(
+            event__in=_SHOWN_AS_ISSUE_EVENTS
+        )
+    return rows.filter(revises__isnull=True) if kind == "status" else rows
+
+
+class Timeline:
+    """The entries of an issue, newest first, as Django's paginator wants them: ``count`` and slices."""
+
+    def __init__(self, issue: TrackedIssue, as_of: dt.date | None = None, kind: str = "") -> None:
+        self.issue, self.as_of = issue, as_of
+        self.kinds = [kind] if kind in KINDS else list(KINDS)
+        self._standing: list[StandingStatus] | None = None
+
+    def _merged(self) -> Any:
+        parts = [
+            _rows(self.issue, kind, self.as_of)
+            .order_by()
+            .annotate(part=Value(kind))
+            .values_list("part", "pk", "sort_at")
+            for kind in self.kinds
+        ]
+        return parts[0].union(*parts[1:], all=True) if len(parts) > 1 else parts[0]
+
+    def count(self) -> int:
+        return self._merged().count()
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __getitem__(self, part: slice) -> list[Entry]:
+        found = list(self._merged().order_by("-sort_at", "part", "-pk")[part])
+        wanted: dict[str, list[int]] = defaultdict(list)
+        for kind, pk, _ in found:
+            wanted[kind].append(pk)
+        rows = {(kind, row.pk): row for kind, pks in wanted.items() for row in _loaded(kind, pks)}
+        said = corrections(self.issue, self.as_of)
+        standing = {s.original.pk: s for s in statuses(self.issue, self.as_of)} if "status" in wanted else {}
+        edited = self._edited(wanted.get("comment", []))
+        texts = self._texts(
+            [standing[pk].update.pk for pk in wanted.get("status", [])],
+            [edited.get(pk, pk) for pk in wanted.get("comment", [])],
+        )
+        entries = []
+        for kind, pk, _ in found:
+            entry = Entry(kind, rows[kind, pk])
+            if kind == "status":
+                entry.status = standing[pk]
+                entry.row = entry.status.update
+            text = texts.get((kind, entry.row.pk if kind == "status" else edited.get(pk, pk)), "")
+            entry.body, entry.cut = text[:BODY_SHOWN], len(text) > BODY_SHOWN
+            keys = {rows[kind, pk].key, entry.row.key}
+            entry.corrections = [c for key in sorted(keys) for c in said.get(key, [])]
+            entries.append(entry)
+        return entries
+
+    def _edited(self, pks: list[int]) -> dict[int, int]:
+        """The latest wording of each edited comment among ``pks``."""
+        if not pks:
+            return {}
+        roots = {pk: pk for pk in pks}
+        rows = self.issue.threaditem_rows.filter(revises__isnull=False).order_by("id")
+        latest: dict[int, int] = {}
+        for pk, before in rows.values_list("pk", "revises_id"):
+            root = roots.get(before)
+            if root is not None:
+                roots[pk] = root
+                latest[root] = pk
+        return latest
+
+    def _texts(self, status_pks: list[int], comment_pks: list[int]) -> dict[tuple[str, int], str]:
+        # One character more than is shown tells whether something was cut.
+        cut = Substr("body", 1, BODY_SHOWN + 1)
+        texts: dict[tuple[str, int], str] = {}
+        for kind, model, pks in (("status", StatusUpdate, status_pks), ("comment", ThreadItem, comment_pks)):
+            if pks:
+                found = model._default_manager.filter(pk__in=pks).order_by()
+                texts |= {(kind, pk): text for pk, text in found.values_list("pk", cut)}
+        return texts
+
+
+def _loaded(kind: str, pks: list[int]) -> list[Any]:
+    rows = KINDS[kind][0]._default_manager.filter(pk__in=pks).select_related("issue")
+    if kind == "head":
+        rows = rows.select_related("change")
+    if kind == "review":
+        rows = rows.select_related("change", "carried_from", "withdraws")
+    return list(rows.defer("body") if kind in ("status", "comment", "event") else rows)
+
+
+def comments_per_day(issue: TrackedIssue, as_of: dt.date | None = None) -> list[tuple[dt.date, int]]:
+    """How many comments were made on each day, in time. One query, however many there are."""
+    return list(
+        _rows(issue, "comment", as_of)
+        .order_by("stated_day")
+        .values_list("stated_day")
+        .annotate(n=Count("pk"))
+    )
+
+
+def kind_counts(issue: TrackedIssue, as_of: dt.date | None = None) -> dict[str, int]:
+    """How many entries of each kind there are, without the kinds that have none."""
+    parts = [
+        _rows(issue, kind, as_of).order_by().annotate(part=Value(kind)).values_list("part", "pk")
+        for kind in KINDS
+    ]
+    counted = Counter(kind for kind, _ in parts[0].union(*parts[1:], all=True))
+    return {kind: counted[kind] for kind in KINDS if counted[kind]}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A recorded row found by its key, with the section that it belongs to."""
+
+    section: str
+    row: Any
+
+
+def find_statement(issue: TrackedIssue, key: str) -> Statement | None:
+    """The row that ``key`` names, among all kinds of records. Two queries."""
+    parts = [
+        issue.rows(model).filter(key=key).order_by().annotate(part=Value(section)).values_list("part", "pk")
+        for section, model in SECTIONS.items()
+    ]
+    found = next(iter(parts[0].union(*parts[1:], all=True)), None)
+    if found is None:
+        return None
+    section, pk = found
+    rows = SECTIONS[section]._default_manager.select_related("issue")
+    return Statement(section, rows.get(pk=pk))

@@ -1,0 +1,1 @@
+"""Pages. They read a request, call ``admission.services`` or the estimator, and fill a template."""

@@ -1,0 +1,116 @@
+"""Calculator and replay: what policies would have required, without recording anything unless staff asks."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from admission import estimator
+from admission.figures.replay import replay_figure
+from admission.forms import CalculatorForm, ReplayForm, policy_choices, replay_samples, shape_values
+from admission.models import Witness
+from admission.services.recording import record_replay
+from admission.views.common import staff_only
+
+DEFAULT_REPLAY_POLICIES = ["independent_maxima", "joint_observation"]
+
+
+@require_safe
+def calculator(request: HttpRequest) -> HttpResponse:
+    """One forward under several policies, with the formula, its numbers, and the term that decided."""
+    shapes = {shape.name: shape for shape in estimator.SHAPES}
+    shape = shapes.get(request.GET.get("shape", ""))
+    everything = {"policies": [name for name, _ in policy_choices()]}
+    if "packed_tokens" in request.GET:
+        form = CalculatorForm(request.GET)
+    else:
+        shape = shape or estimator.SHAPES[0]
+        form = CalculatorForm({**shape_values(shape), **everything})
+    prices: tuple[estimator.Price, ...] = ()
+    if form.is_valid():
+        try:
+            prices = form.prices()
+        except (estimator.InputError, estimator.PolicyError) as error:
+            problems = getattr(error, "problems", None) or [error]
+            for problem in problems:
+                form.add_error(None, str(problem))
+    return render(
+        request,
+        "admission/calculator.html",
+        {
+            "form": form,
+            "shapes": estimator.SHAPES,
+            "shape": shape,
+            "prices": prices,
+            "refused": [price for price in prices if price.decision == "refused"],
+            "decided_by": estimator.DECIDED_BY,
+            "low": min((price.required_bytes for price in prices), default=None),
+            "high": max((price.required_bytes for price in prices), default=None),
+        },
+        status=400 if form.errors else 200,
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def replay(request: HttpRequest) -> HttpResponse:
+    """A history of observations and candidates under several policies side by side."""
+    samples = replay_samples()
+    witnesses = None
+    if request.user.is_staff:
+        rows = Witness.objects.select_related("issue").order_by("issue", "id")
+        witnesses = [(str(row.pk), f"{row.issue}: {row.title}") for row in rows[:500]]
+    results = None
+    if request.method == "POST":
+        form = ReplayForm(request.POST, request.FILES, witnesses=witnesses)
+        if form.is_valid():
+            if form.cleaned_data.get("witness"):
+                answer = _recorded(request, form)
+                if answer is not None:
+                    return answer
+            else:
+                results = estimator.replay(form.cleaned_data["parsed"], form.cleaned_data["policies"])
+    else:
+        sample = samples.get(request.GET.get("sample", "")) or next(iter(samples.values()), "")
+        form = ReplayForm(
+            initial={"document": sample, "policies": DEFAULT_REPLAY_POLICIES}, witnesses=witnesses
+        )
+        if sample:
+            results = estimator.replay(estimator.read_json(sample), DEFAULT_REPLAY_POLICIES)
+    found = candidates(results) if results else []
+    return render(
+        request,
+        "admission/replay.html",
+        {
+            "form": form,
+            "samples": list(samples),
+            "results": results,
+            "candidates": found,
+            "figure": replay_figure(results) if results and found else None,
+        },
+        status=400 if form.errors else 200,
+    )
+
+
+@staff_only
+def _recorded(request: HttpRequest, form: ReplayForm) -> HttpResponse | None:
+    witness = Witness.objects.select_related("issue").get(pk=int(form.cleaned_data["witness"]))
+    policies = form.cleaned_data["policies"]
+    try:
+        row = record_replay(
+            witness, title=f"Replay under {', '.join(policies)}", document=form.cleaned_data["parsed"],
+            policies=policies,
+        )  # fmt: skip
+    except ValidationError as error:
+        form.add_error("witness", [text for texts in error.message_dict.values() for text in texts])
+        return None
+    messages.success(request, f"Recorded beside {witness.title}.")
+    return redirect(row.get_absolute_url())
+
+
+def candidates(results: dict) -> list[list[tuple[str, dict]]]:
+    """Per candidate, each policy's name and entry."""
+    policies = results["policies"]
+    return [list(zip(policies, entries, strict=True)) for entries in zip(*policies.values(), strict=True)]

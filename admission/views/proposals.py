@@ -1,0 +1,83 @@
+"""What the text suggests recording, and the reviewer's decision about each."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from admission.forms import ProposalForm
+from admission.models import Proposal, TrackedIssue
+from admission.services.recording import decide
+from admission.views.common import as_of, find_issue, page_context, staff_only
+
+PER_PAGE = 40
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def proposals(request: HttpRequest, owner: str, name: str, number: int) -> HttpResponse:
+    """Open proposals with a form each for staff; decided ones below with what came of them."""
+    issue = find_issue(owner, name, number)
+    if request.method == "POST":
+        return _decided(request, issue)
+    return _page(request, issue)
+
+
+@staff_only
+def _decided(request: HttpRequest, issue: TrackedIssue) -> HttpResponse:
+    try:
+        proposal = Proposal.objects.select_related("issue").get(
+            issue=issue, key=request.POST.get("proposal", "")
+        )
+    except Proposal.DoesNotExist:
+        raise Http404("No such proposal") from None
+    form = ProposalForm(request.POST, proposal=proposal)
+    if form.is_valid():
+        try:
+            decision = decide(proposal, **form.decision())
+        except ValidationError as error:
+            form.add_error(
+                None, [f"{name}: {text}" for name, texts in error.message_dict.items() for text in texts]
+            )
+        else:
+            messages.success(request, f"{proposal.found}: {decision.get_verdict_display()}")
+            return redirect(request.get_full_path())
+    return _page(request, issue, form, status=400)
+
+
+def _page(
+    request: HttpRequest, issue: TrackedIssue, invalid: ProposalForm | None = None, status: int = 200
+) -> HttpResponse:
+    moment = as_of(request)
+    kind = request.GET.get("kind", "")
+    pending = issue.proposal_rows.filter(decision__isnull=True).order_by("sort_at", "id")
+    if kind in Proposal.Kind.values:
+        pending = pending.filter(kind=kind)
+    page = Paginator(pending, PER_PAGE).get_page(request.GET.get("page"))
+    forms = []
+    if request.user.is_staff:
+        choices = ProposalForm.choices_for(issue)
+        forms = [
+            invalid
+            if invalid and invalid.proposal.pk == proposal.pk
+            else ProposalForm(proposal=proposal, choices=choices)
+            for proposal in page
+        ]
+    decided = issue.proposaldecision_rows.all().select_related("proposal").order_by("-id")
+    return render(
+        request,
+        "admission/proposals.html",
+        {
+            **page_context(issue, "admission-proposals", moment),
+            "proposals": page,
+            "rows": list(zip(page, forms or [None] * len(page), strict=True)),
+            "decided": decided[:100],
+            "decided_count": decided.count(),
+            "kinds": Proposal.Kind.choices,
+            "kind": kind,
+        },
+        status=status,
+    )
