@@ -126,7 +126,7 @@ def changes(study: Study) -> list[Change]:
     for amendment in amendments:
         updates = _for_rules(amendment).updates
         keys = tuple(
-            KeyChange(key, held.get(key), value, _sentence(key, held.get(key)), _sentence(key, value))
+            KeyChange(key, held.get(key), value, sentence_of(key, held.get(key)), sentence_of(key, value))
             for key, value in updates.items()
         )
         found.append(Change(amendment, word_for(numbers[amendment.pk], launch, outcome), keys))
@@ -136,7 +136,7 @@ def changes(study: Study) -> list[Change]:
 
 def rule_list(study: Study) -> list[Rule]:
     """Every key of the effective protocol for a page, rules with our sentences first."""
-    found = [Rule(key, value, _sentence(key, value)) for key, value in _flat(effective_protocol(study))]
+    found = [Rule(key, value, sentence_of(key, value)) for key, value in _flat(effective_protocol(study))]
     return sorted(found, key=lambda item: (not item.sentence, item.key))
 
 
@@ -153,7 +153,8 @@ def _flat(document: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield path, value
 
 
-def _sentence(key: str, value: Any) -> str:
+def sentence_of(key: str, value: Any) -> str:
+    """Our sentence for a rule's value; empty for what is no rule."""
     if key in TEXT_KEYS and isinstance(value, str):
         return sentence_for(key, value)
     return ""

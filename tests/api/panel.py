@@ -9,7 +9,7 @@ from typing import Any
 from studies.archive.bundle import read_bundle
 from studies.archive.loading import load_stream
 from studies.archive.records import Stream
-from studies.models import Study
+from studies.models import Pool, Study
 from tests.conftest import ROOT
 
 BUNDLE = ROOT / "studies" / "samples" / "rlvrambench.json"
@@ -17,22 +17,28 @@ PLANNED = {
     "study", "protocol", "amendment", "configuration", "slot", "fitted_model", "prediction_set", "prediction",
     "seal",
 }  # fmt: skip
+DRAFT = {"study", "protocol", "configuration", "slot"}
 ORIGINAL = "estimation"
 COMMON = ("elapsed_seconds", "runtime_seconds", "task_gpu_seconds", "reserved_gpu_seconds", "task_gpu_count")
 
 
-def load_plan() -> Study:
+def load_plan(kinds: set[str] = PLANNED, slug: str = ORIGINAL) -> Study:
     """Pool and original study as they were when the predictions were sealed and nothing had run."""
     streams = read_bundle(BUNDLE)
     for stream in streams:
-        if stream.is_pool:
+        if stream.is_pool and not Pool.objects.filter(slug=stream.slug).exists():
             load_stream(stream)
     original = next(item for item in streams if item.slug == ORIGINAL)
-    study = load_stream(
-        Stream(original.slug, [record for record in original.records if record.kind in PLANNED])
-    )
+    original.head["slug"] = slug
+    study = load_stream(Stream(slug, [record for record in original.records if record.kind in kinds]))
     assert isinstance(study, Study)
     return study
+
+
+def amendment_one() -> dict[str, Any]:
+    """What amendment 01 of the real study changed."""
+    original = next(item for item in read_bundle(BUNDLE) if item.slug == ORIGINAL)
+    return next(record.fields["updates"] for record in original.records if record.kind == "amendment")
 
 
 def uploads(archive: Path | None) -> list[dict[str, Any]]:

@@ -1,0 +1,105 @@
+"""API keys and the ledger in the admin. A key's secret is shown once, on the page that answers its issue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+
+from rlvram_site.api.keys import ApiKey, ApiKeyRevocation, ApiKeyUse, Scope, issue_key
+from rlvram_site.ledger.models import LedgerEntry
+from rlvram_site.record_admin import RecordAdmin, is_staff
+
+
+class ApiKeyForm(forms.ModelForm):
+    scopes = forms.MultipleChoiceField(choices=Scope.choices, widget=forms.CheckboxSelectMultiple)
+
+    class Meta:
+        model = ApiKey
+        fields = ["name", "owner", "study", "scopes", "expires_at"]
+
+    def clean_expires_at(self) -> Any:
+        moment = self.cleaned_data["expires_at"]
+        if moment is not None and moment <= timezone.now():
+            raise forms.ValidationError(f"{moment:%Y-%m-%d %H:%M:%S} UTC is in the past.")
+        return moment
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(RecordAdmin):
+    """Issue a key here; to revoke one, record its revocation."""
+
+    form = ApiKeyForm
+    list_display = ["name", "prefix", "owner", "study", "scope_list", "expires_at", "state", "last_used",
+                    "recorded_at"]  # fmt: skip
+    search_fields = ["name", "prefix"]
+    readonly_fields = ["prefix", "state", "last_used"]
+
+    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
+        issued = ["prefix", "state", "last_used"] if obj else []
+        return ["name", "owner", "study", "scopes", "expires_at", *issued]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request)
+
+    @admin.display(description="scopes")
+    def scope_list(self, key: ApiKey) -> str:
+        return ", ".join(key.scopes)
+
+    @admin.display(description="state")
+    def state(self, key: ApiKey) -> str:
+        return key.problem() or "valid"
+
+    @admin.display(description="last used")
+    def last_used(self, key: ApiKey) -> Any:
+        use = ApiKeyUse.objects.filter(key=key).first()
+        return use.last_used_at if use else None
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
+        values = form.cleaned_data
+        key, request.issued_secret = issue_key(  # type: ignore[attr-defined]
+            name=values["name"], owner=values["owner"], study=values["study"], scopes=values["scopes"],
+            expires_at=values["expires_at"],
+        )  # fmt: skip
+        obj.pk, obj.prefix = key.pk, key.prefix
+
+    def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: Any = None) -> HttpResponse:
+        return _issued(request, self, obj)
+
+
+@never_cache
+def _issued(request: HttpRequest, model_admin: ApiKeyAdmin, key: ApiKey) -> HttpResponse:
+    context = {
+        **model_admin.admin_site.each_context(request),
+        "title": "API key issued",
+        "opts": ApiKey._meta,
+        "key": key,
+        "secret": request.issued_secret,  # type: ignore[attr-defined]
+    }
+    return render(request, "admin/api_key_issued.html", context)
+
+
+@admin.register(ApiKeyRevocation)
+class ApiKeyRevocationAdmin(RecordAdmin):
+    """Revoking is a record of its own, and there is no way back."""
+
+    list_display = ["key", "reason", "recorded_at"]
+    fields = ["key", "reason"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request)
+
+
+@admin.register(LedgerEntry)
+class LedgerEntryAdmin(RecordAdmin):
+    """Who recorded what, when: the links of every stream."""
+
+    list_display = ["stream", "sequence", "record_type", "record_id", "actor", "recorded_at", "sha256"]
+    list_filter = ["stream", "record_type"]
+    search_fields = ["actor", "sha256", "payload_sha256"]
+    ordering = ["-pk"]

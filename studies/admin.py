@@ -1,0 +1,128 @@
+"""Studies in the admin: staff record amendments and exclusions here, and read everything else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.apps import apps
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+
+from rlvram_site.ledger.models import LedgerRecord
+from rlvram_site.record_admin import RecordAdmin, is_staff
+from studies.admin_forms import AmendmentForm, ExclusionForm
+from studies.diffs import value_diff
+from studies.models import Amendment, Attempt, Exclusion
+from studies.services import protocols
+from studies.services.amendments import HistoryMoved, Preview, preview_amendment, record_amendment
+from studies.services.errors import ServiceError
+from studies.services.exclusions import exclude, lift
+
+
+@admin.register(Amendment)
+class AmendmentAdmin(RecordAdmin):
+    """Two steps: what it would change and what it is called, then the record."""
+
+    list_display = ["study", "number", "word", "amended_at", "recorded_at", "reason"]
+    list_filter = ["study"]
+    readonly_fields = ["word"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request)
+
+    @admin.display(description="is a(n)")
+    def word(self, amendment: Amendment) -> str:
+        found = {item.amendment.pk: item.word for item in protocols.changes(amendment.study)}
+        return str(found[amendment.pk])
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        form = AmendmentForm(request.POST or None)
+        preview: Preview | None = None
+        if request.method == "POST" and form.is_valid():
+            values = form.cleaned_data
+            try:
+                if values["confirmed"]:
+                    amendment = record_amendment(
+                        values["study"], values["updates"], reason=values["reason"],
+                        amended_at=values["amended_at"], confirmed=values["confirmed"],
+                    )  # fmt: skip
+                    messages.success(
+                        request,
+                        f"Recorded as number {amendment.number}. By the ledger: {self.word(amendment)}.",
+                    )
+                    return HttpResponseRedirect(
+                        reverse("admin:studies_amendment_change", args=[amendment.pk])
+                    )
+                preview = preview_amendment(values["study"], values["updates"])
+            except HistoryMoved as error:
+                form.add_error(None, str(error))
+                preview = preview_amendment(values["study"], values["updates"])
+            except ServiceError as error:
+                form.add_error("updates", str(error))
+        return render(request, "admin/amendment_add.html", self._context(request, form, preview))
+
+    def _context(self, request: HttpRequest, form: AmendmentForm, preview: Preview | None) -> dict[str, Any]:
+        return {
+            **self.admin_site.each_context(request),
+            "title": "Record an amendment" if preview is None else "Check and record",
+            "opts": Amendment._meta,
+            "form": form,
+            "preview": preview,
+            "keys": [
+                (key, value_diff(key.before_sentence or key.before, key.after_sentence or key.after))
+                for key in (preview.keys if preview else ())
+            ],
+        }
+
+
+@admin.register(Exclusion)
+class ExclusionAdmin(RecordAdmin):
+    """Exclude an attempt, or lift that again: each is a new record that points at the one before."""
+
+    form = ExclusionForm
+    list_display = ["study", "attempt", "lifted", "reason", "author", "recorded_at"]
+    list_filter = ["study", "lifted"]
+    autocomplete_fields = ["attempt"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request)
+
+    def get_fields(self, request: HttpRequest, obj: Exclusion | None = None) -> Any:
+        return ["study", "attempt", "lifted", "reason", "author", "supersedes"] if obj else [
+            "attempt", "lifted", "reason",
+        ]  # fmt: skip
+
+    def save_model(self, request: HttpRequest, obj: Exclusion, form: Any, change: bool) -> None:
+        values = form.cleaned_data
+        act = lift if values["lifted"] else exclude
+        row, _ = act(values["attempt"], reason=values["reason"], author=request.user.get_username())
+        obj.pk, obj.study, obj.author = row.pk, row.study, row.author
+
+
+@admin.register(Attempt)
+class AttemptAdmin(RecordAdmin):
+    list_display = [
+        "invocation_id",
+        "study",
+        "slot",
+        "outcome",
+        "origin",
+        "diagnosis",
+        "peak_mib",
+        "recorded_at",
+    ]
+    list_filter = ["study", "outcome", "origin"]
+    search_fields = ["invocation_id", "job_id"]
+
+
+class PlainAdmin(RecordAdmin):
+    """For the tables that are no ledger: they have no moment of recording."""
+
+    list_display = ["__str__"]
+
+
+for model in apps.get_app_config("studies").get_models():
+    if not admin.site.is_registered(model):
+        admin.site.register(model, RecordAdmin if issubclass(model, LedgerRecord) else PlainAdmin)
