@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const NARROW = 560; // px; below it a figure's own "narrow" values apply
+  const NARROW = 560; // px; below it a figure's own "narrow" values apply, unless it names another width
   const PAPER = 680; // px; fits a printed A4 page
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const figures = new Map();
@@ -73,7 +73,7 @@
 
   function prepared(figure, width) {
     const styles = window.getComputedStyle(document.body);
-    const narrow = width < NARROW;
+    const narrow = width < (figure.layout?.meta?.narrow_below ?? NARROW);
     const part = (item) => (narrow && item.meta && item.meta.narrow ? merged(item, item.meta.narrow) : item);
     const layout = themed(part(figure.layout || {}), styles);
     const data = (figure.data || []).map((trace) => themed(part(trace), styles));
@@ -93,12 +93,15 @@
     element.dataset.ready = "true";
   }
 
+  const printing = () => document.documentElement.classList.contains("paper");
+
   function redrawAll(width) {
     for (const element of figures.keys()) draw(element, null, width || element.clientWidth);
   }
 
   function start() {
     const observer = new ResizeObserver((entries) => {
+      if (printing()) return; // the height changes with the paper form, the width there is stays
       for (const { target } of entries) {
         if (target.clientWidth && String(target.clientWidth) !== target.dataset.width) draw(target, null);
       }
@@ -112,8 +115,14 @@
       draw(element, JSON.parse(source.textContent)).then(() => observer.observe(element));
     }
     dark.addEventListener("change", () => redrawAll());
-    window.addEventListener("beforeprint", () => redrawAll(PAPER));
-    window.addEventListener("afterprint", () => redrawAll());
+    window.addEventListener("beforeprint", () => {
+      document.documentElement.classList.add("paper");
+      redrawAll(PAPER);
+    });
+    window.addEventListener("afterprint", () => {
+      document.documentElement.classList.remove("paper");
+      redrawAll();
+    });
   }
 
   window.siteFigures = { draw };

@@ -201,6 +201,8 @@ def changes_sentence(studies: int, new: int, visited: bool, full: bool = False) 
     if not visited:
         if not studies and not new:
             return "Nothing is recorded on this site yet."
+        if not studies:
+            return "No study is recorded here yet."
         return f"{sentence(counted(studies, 'study', 'studies'))} recorded here, each counted on its own."
     if not new:
         return "Nothing was recorded since your last visit."

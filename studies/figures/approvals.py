@@ -12,6 +12,7 @@ from studies.words import method_words
 
 ROW = 54  # px of one bar with its two lines of words
 HEAD = 62  # px of a group's title
+NEEDED = 250  # px of width that one group with its words needs at least
 GAP = 0.05  # between groups side by side, as a share of the width
 
 APPROVED = (
@@ -89,7 +90,10 @@ def approvals_figure(groups: Sequence[Group]) -> go.Figure:
         showlegend=False,
         height=height,
         margin={"l": 4, "r": 8, "t": HEAD, "b": 26},
-        meta={"narrow": {"height": HEAD + (ROW * rows + 26) * count + HEAD * (count - 1), **narrow}},
+        meta={
+            "narrow": {"height": HEAD + (ROW * rows + 26) * count + HEAD * (count - 1), **narrow},
+            "narrow_below": NEEDED * count,
+        },
         **layout,
     )
     return figure

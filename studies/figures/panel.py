@@ -14,6 +14,7 @@ from studies.words import label_words, method_words
 ROW_HEIGHT = 52  # px
 FILL = 0.92  # share of a cell that is drawn; the rest parts it from the next
 OBSERVED_WIDTH = 1.4  # columns
+NEEDED = 76  # px that a column with words needs at least
 GPU_GAP = 0.35  # columns between GPU counts
 LABEL_CHARACTERS = 18  # a row's label is broken into lines of this length; on a phone of the next
 NARROW_CHARACTERS = 11
@@ -77,7 +78,7 @@ def panel_figure(targets: Sequence[PanelTarget]) -> go.Figure:
             "showgrid": False, "zeroline": False, "showline": False, "fixedrange": True, "ticks": "",
         },
         annotations=[_gpu_head(gpus, places) for gpus in gpu_counts],
-        meta={"narrow": _narrow(rows, gpu_counts, places)},
+        meta={"narrow": _narrow(rows, gpu_counts, places), "narrow_below": 130 + NEEDED * len(places)},
     )  # fmt: skip
     return figure
 

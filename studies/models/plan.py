@@ -24,6 +24,9 @@ class Pool(LedgerRecord):
     def __str__(self) -> str:
         return self.title
 
+    def get_absolute_url(self) -> str:
+        return reverse("pool", args=[self.slug])
+
     @property
     def stream(self) -> str:
         return f"pool/{self.slug}"

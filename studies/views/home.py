@@ -72,7 +72,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_POST
 def load_samples(request: HttpRequest) -> HttpResponse:
     """The button of the empty site: the same as ``manage.py load_samples``, for staff."""
-    if not request.user.is_staff:  # type: ignore[union-attr]
+    if not request.user.is_staff:
         raise PermissionDenied("Only staff may load the sample studies.")
     call_command("load_samples", verbosity=0)
     messages.success(request, "The sample studies are loaded.")
