@@ -107,7 +107,7 @@ def outcomes_sentence(panel: Panel) -> str:
     if not reasons:
         return f"{opening}; none is unresolved."
     verb = "is" if reasons.total() == 1 else "are"
-    why = ", ".join(f"{reason} ({number})" for reason, number in reasons.most_common())
+    why = ", ".join(f"{number} × {reason}" for reason, number in reasons.most_common())
     return f"{opening}; {reasons.total()} {verb} unresolved: {why}."
 
 

@@ -82,7 +82,8 @@ def settings_rows(
 ) -> tuple[list[SettingRow], list[SettingRow]]:
     """Settings in which ``configuration`` differs from any of ``others``, and all other settings."""
     compared = list(others)
-    differing, same = [], []
+    differing: list[SettingRow] = []
+    same: list[SettingRow] = []
     for column, name in NAMES.items():
         own = getattr(configuration, column)
         values = {getattr(other, column) for other in compared}
@@ -92,11 +93,16 @@ def settings_rows(
             written(own),
             [
                 written(value)
-                for value in sorted(values - {own}, key=lambda value: (value is None, str(value)))
+                for value in sorted(values - {own}, key=_order)
             ],
         )
         (differing if row.others else same).append(row)
     return differing, same
+
+
+def _order(value: Any) -> tuple:
+    """Numbers by size, texts by letter, blanks last. A column has values of one kind."""
+    return (value is None or value == "", value if isinstance(value, int | float) else 0, str(value))
 
 
 def differences(target: Configuration, donor: Configuration) -> list[SettingRow]:

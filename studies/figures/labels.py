@@ -38,10 +38,10 @@ def labels_figure(counts: Mapping[str, Mapping[str, int]], *, title: str) -> go.
     figure.update_layout(
         template=None,
         barmode="stack",
-        height=110 + 40 * len(groups),
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        legend={"orientation": "h", "yanchor": "top", "y": -0.3, "traceorder": "normal"},
+        height=100 + 40 * len(groups),
+        margin={"l": 8, "r": 8, "t": 8, "b": 74},
+        legend={"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "traceorder": "normal"},
         yaxis={"type": "category", "categoryorder": "array", "categoryarray": groups[::-1]},
-        xaxis={"title": title, "rangemode": "tozero", "tickformat": ",d"},
+        xaxis={"title": {"text": title, "standoff": 6}, "rangemode": "tozero", "tickformat": ",d"},
     )
     return figure

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from rlvram_site.marks import MARKS
+from rlvram_site.marks import GREY, MARKS
 
 NO_COMPLETED_PEAK = "no completed peak"
 UNRESOLVED = "unresolved"
@@ -99,27 +99,57 @@ def predicted_against_measured(
     figure.update_xaxes(range=[low, high], row=rows, col=1, title_text="predicted peak, MiB", tickformat=",d")
     figure.update_yaxes(range=[low, high], row=rows, col=1, title_text="measured peak, MiB", tickformat=",d")
     if rails:
+        # Without anything on it an axis would lose its words.
+        figure.add_scatter(x=[None] * len(rails), y=rails, showlegend=False, hoverinfo="skip", row=1, col=1)
         figure.update_xaxes(range=[low, high], row=1, col=1)
         figure.update_yaxes(
             row=1,
             type="category",
+            showgrid=False,
             categoryorder="array",
             categoryarray=rails[::-1],
             range=[-0.5, len(rails) - 0.5],
         )
     if aside:
-        figure.update_xaxes(col=2, type="category", range=[-0.5, 0.5], tickangle=0)
+        figure.update_xaxes(
+            col=2,
+            type="category",
+            range=[-0.5, 0.5],
+            tickangle=0,
+            tickvals=[NO_PREDICTED_PEAK],
+            ticktext=[NO_PREDICTED_PEAK.replace(" peak", "<br>peak")],
+        )
     figure.update_layout(
         template=None,
-        height=520,
-        margin={"l": 8, "r": 8, "t": 16, "b": 8},
-        legend={"orientation": "h", "yanchor": "top", "y": -0.2},
+        height=500,
+        margin={"l": 8, "r": 8, "t": 16, "b": 90},
+        legend={"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0},
+        meta={"narrow": {"height": 460, "margin": {"b": 130}, **_narrow_axes(figure)}},
     )
     return figure
 
 
+def _narrow_axes(figure: go.Figure) -> dict:
+    """On a phone: few and small tick labels, and no words beside the measured scale."""
+    axes = {}
+    for name, axis in figure.layout.to_plotly_json().items():
+        if name.startswith(("xaxis", "yaxis")):
+            axes[name] = {"tickfont": {"size": 10}, "nticks": 4, "tickangle": 0}
+            if name.startswith("y") and "title" in axis:
+                axes[name]["title"] = {"text": ""}
+            if axis.get("categoryarray") and NO_COMPLETED_PEAK in axis["categoryarray"]:
+                shown = list(axis["categoryarray"])
+                axes[name] |= {
+                    "tickvals": shown,
+                    "ticktext": [text.replace(NO_COMPLETED_PEAK, "no completed<br>peak") for text in shown],
+                }
+    return axes
+
+
 def _points(state: str, points: Sequence[PeakPoint]) -> go.Scatter:
     mark = MARKS[state]
+    # The light grey of cells would vanish as a thin mark on the page's own ground.
+    colour = "var(--muted)" if mark.colour == GREY else mark.colour
     places = [
         (
             p.predicted_mib if p.predicted_mib is not None else NO_PREDICTED_PEAK,
@@ -145,8 +175,9 @@ def _points(state: str, points: Sequence[PeakPoint]) -> go.Scatter:
         marker={
             "symbol": mark.symbol,
             "size": 11,
-            "color": mark.colour,
-            "line": {"width": 2 if mark.line or mark.hollow else 1, "color": mark.line or mark.colour},
+            # An open symbol is drawn in the marker's own colour, so a mark's edge has to be that.
+            "color": mark.line or colour,
+            "line": {"width": 3 if mark.line or mark.hollow else 1, "color": mark.line or colour},
         },
         cliponaxis=False,
         hovertemplate="%{customdata}<br>predicted %{x}<br>measured %{y}<extra>" + mark.word + "</extra>",
@@ -172,6 +203,7 @@ def _limits(figure: go.Figure, rows: int, margin_mib: float, capacity_mib: float
             row=rows,
             col=1,
             annotation_text=f"{name} {value:,.0f} MiB",
+            annotation_bgcolor="var(--surface)",
             annotation_position="top left" if anchor == "bottom" else "bottom left",
         )
         figure.add_vline(x=value, line=line, row=rows, col=1)
@@ -263,8 +295,9 @@ def own_peaks(rows: Sequence[PeakRow], *, margin_mib: float, capacity_mib: float
     figure.update_xaxes(type="category", range=[-0.5, 0.5], col=2)
     figure.update_layout(
         template=None,
-        height=110 + 34 * len(rows),
-        margin={"l": 8, "r": 8, "t": 28, "b": 8},
-        legend={"orientation": "h", "yanchor": "top", "y": -0.22},
+        height=120 + 34 * len(rows),
+        margin={"l": 8, "r": 8, "t": 28, "b": 80},
+        legend={"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0},
+        meta={"narrow": {"height": 150 + 34 * len(rows), "margin": {"b": 110}, **_narrow_axes(figure)}},
     )
     return figure

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 LANES = ("protocol and amendments", "seals", "launches", "outcomes", "exclusions", "events")
 """Lanes from top to bottom, by the names that ``studies.services.history`` gives them."""
 
-_COLOURS = ("#0072B2", "#0072B2", "#56B4E9", "#D55E00", "#E69F00", "var(--muted)")
+_COLOURS = ("var(--focus)", "var(--focus)", "var(--focus)", "var(--text)", "var(--text)", "var(--muted)")
 _SYMBOLS = ("square", "star", "triangle-right", "circle", "x", "diamond")
 _BEFORE, _AFTER, _LINE = "rgba(0,114,178,0.14)", "rgba(230,159,0,0.10)", "var(--muted)"
 
@@ -66,56 +66,73 @@ def history_figure(
             customdata=[moment.title for moment in here],
             hovertemplate="%{customdata}<br>%{x|%Y-%m-%d %H:%M:%S} UTC<extra>" + lane + "</extra>",
         )
-    times = [t for m in moments for t in (m.at, m.ended_at) if t] + [t for t in (sealed_at, as_of) if t]
+    times = [t for m in moments for t in (m.at, m.ended_at) if t] + ([sealed_at] if sealed_at else [])
     if times:
-        start, end = min(times), max(times)
-        pad = (end - start) * 0.04 or dt.timedelta(minutes=5)
-        start, end = start - pad, end + pad
+        start, end = _range(min(times), max(times), as_of)
         figure.update_xaxes(range=[start, end])
         if sealed_at is not None:
             _ground(figure, start, sealed_at, _BEFORE, "before the seal")
             _ground(figure, sealed_at, end, _AFTER, "after the seal")
+            figure.add_shape(**_upright(sealed_at), line={"color": _LINE, "width": 2}, name="seal")
+        if as_of is not None:
+            # A cursor far outside stands at the edge, so that the line itself stays readable.
+            place = min(max(as_of, start), end)
             figure.add_shape(
-                type="line",
-                x0=sealed_at,
-                x1=sealed_at,
-                y0=0,
-                y1=1,
-                yref="paper",
-                line={"color": _LINE, "width": 2},
+                **_upright(place), line={"color": "var(--text)", "width": 2, "dash": "dash"}, name="as of"
             )
-    if as_of is not None:
-        figure.add_shape(
-            type="line",
-            x0=as_of,
-            x1=as_of,
-            y0=0,
-            y1=1,
-            yref="paper",
-            line={"color": "#D55E00", "width": 2, "dash": "dash"},
-            name="as of",
-        )
-        figure.add_annotation(
-            x=as_of,
-            y=0,
-            yref="paper",
-            yanchor="bottom",
-            text=f"as of {as_of:%H:%M:%S}",
-            showarrow=False,
-            xanchor="left",
-        )
+            figure.add_annotation(
+                x=place,
+                y=0,
+                yref="paper",
+                yanchor="bottom",
+                text=f"as of {as_of:%Y-%m-%d %H:%M:%S}",
+                showarrow=False,
+                xanchor="right" if place - start > end - place else "left",
+                bgcolor="var(--surface)",
+            )
     figure.update_yaxes(
         type="category",
         categoryorder="array",
         categoryarray=LANES[::-1],
-        range=[-0.5, len(LANES) - 0.5],
+        range=[-0.8, len(LANES) - 0.5],
         automargin=True,
     )
     figure.update_xaxes(title_text="UTC", type="date")
     figure.update_layout(
         template=None, height=330, margin={"l": 8, "r": 8, "t": 30, "b": 8}, showlegend=False
     )
+    figure.update_layout(meta={"narrow": _narrow(figure)})
     return figure
+
+
+def _range(
+    first: dt.datetime, last: dt.datetime, as_of: dt.datetime | None
+) -> tuple[dt.datetime, dt.datetime]:
+    """From the first to the last moment with some room; a cursor not far outside is taken in."""
+    span = max(last - first, dt.timedelta(minutes=5))
+    if as_of is not None and first - span <= as_of <= last + span:
+        first, last = min(first, as_of), max(last, as_of)
+    return first - span * 0.04, last + span * 0.04
+
+
+def _upright(moment: dt.datetime) -> dict:
+    return {"type": "line", "x0": moment, "x1": moment, "y0": 0, "y1": 1, "yref": "paper"}
+
+
+def _narrow(figure: go.Figure) -> dict:
+    """On a phone: lanes by their first word, grounds without "the seal"."""
+    annotations = [item.to_plotly_json() for item in figure.layout.annotations]
+    for item in annotations:
+        item["text"] = item["text"].removesuffix(" the seal")
+    return {
+        "annotations": annotations,
+        "yaxis": {
+            "tickvals": list(LANES),
+            "ticktext": [lane.split()[0] for lane in LANES],
+            "tickfont": {"size": 11},
+        },
+        "xaxis": {"nticks": 4},
+    }
 
 
 def _ground(figure: go.Figure, start: dt.datetime, end: dt.datetime, colour: str, words: str) -> None:
@@ -138,5 +155,6 @@ def _ground(figure: go.Figure, start: dt.datetime, end: dt.datetime, colour: str
         yanchor="bottom",
         showarrow=False,
         xanchor="left" if words.startswith("after") else "right",
+        xshift=6 if words.startswith("after") else -6,
         text=words,
     )

@@ -76,6 +76,7 @@ def volumes_figure(bars: Sequence[Bar], *, margin_gib: float, capacity_gib: floa
             showarrow=False,
             xanchor="left",
             xshift=4,
+            bgcolor="var(--surface)",
         )
     longest = max((bar.total_gib for bar in bars), default=0.0)
     for limit, text, anchor, dash in (
@@ -92,10 +93,22 @@ def volumes_figure(bars: Sequence[Bar], *, margin_gib: float, capacity_gib: floa
     figure.update_layout(
         template=None,
         barmode="stack",
-        height=130 + 62 * len(bars),
-        margin={"l": 8, "r": 8, "t": 28, "b": 8},
-        legend={"orientation": "h", "yanchor": "top", "y": -0.18, "traceorder": "normal"},
+        height=170 + 58 * len(bars),
+        margin={"l": 8, "r": 8, "t": 28, "b": 110},
+        legend={"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "traceorder": "normal"},
         yaxis={"autorange": "reversed", "automargin": True},
-        xaxis={"title": "GiB per device", "range": [0, max(longest, capacity_gib) * 1.16], "zeroline": True},
+        xaxis={
+            "title": {"text": "GiB per device", "standoff": 6},
+            "range": [0, max(longest, capacity_gib) * 1.16],
+            "zeroline": True,
+        },
+        meta={
+            "narrow": {
+                "height": 290 + 58 * len(bars),
+                "margin": {"b": 230},
+                "yaxis": {"tickfont": {"size": 11}},
+                "xaxis": {"nticks": 5},
+            }
+        },
     )
     return figure

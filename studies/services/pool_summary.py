@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Sum
+from django.db.models import Count, Sum
 
 from studies.estimation.errors import EstimationError
 from studies.estimation.families import family_of
@@ -70,13 +70,12 @@ def pool_fits(pool: Pool) -> list[PoolFit]:
     models = (
         FittedModel.objects.filter(study__pool=pool).select_related("study").order_by("study__slug", "pk")
     )
-    tested = Counter(
-        PredictionSet.objects.filter(
-            study__pool=pool, kind=PredictionSet.Kind.FOLD, fitted_model__isnull=False
-        )
-        .values_list("fitted_model_id", "predictions__configuration_id")
-        .distinct()
-        .values_list("fitted_model_id", flat=True)
+    folds = PredictionSet.objects.filter(study__pool=pool, kind=PredictionSet.Kind.FOLD)
+    tested = dict(
+        folds.order_by()
+        .values("fitted_model_id")
+        .annotate(number=Count("predictions__configuration", distinct=True))
+        .values_list("fitted_model_id", "number")
     )
     fits = [_fit(model, tested.get(model.pk)) for model in models]
     return sorted(fits, key=lambda fit: (fit.study.slug, fit.fold != "", fit.fold))

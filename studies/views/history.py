@@ -15,7 +15,7 @@ from django.urls import reverse
 from studies.figures.panel import panel_figure
 from studies.figures.timeline import Moment, history_figure
 from studies.models import Allocation, Amendment, Attempt, Event, Exclusion, NonLaunch, Protocol, Study
-from studies.services.history import HistoryItem, timeline
+from studies.services.history import SEALS, HistoryItem, timeline
 from studies.services.panel import Panel
 from studies.services.seals import SealState, seal_state
 from studies.views.common import get_study, study_page
@@ -56,7 +56,7 @@ class AsOfForm(forms.Form):
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the list. ``ground`` says on which side of the seal it lies; empty without a seal."""
+    """One line of the list. ``ground``: ``before``, ``seal`` or ``after``; empty while nothing is sealed."""
 
     item: HistoryItem
     ground: str
@@ -103,7 +103,7 @@ def _moment(item: HistoryItem) -> Moment:
 def _line(study: Study, item: HistoryItem, sealed_at: dt.datetime | None, as_of: dt.datetime | None) -> Line:
     ground = ""
     if sealed_at is not None:
-        ground = "before" if item.at < sealed_at else "after"
+        ground = "before" if item.at < sealed_at else "seal" if item.lane == SEALS else "after"
     return Line(item, ground, as_of is None or item.known_at <= as_of, _link(study, item))
 
 

@@ -78,7 +78,8 @@ def _name(choice: Choice, other: Choice) -> str:
 
 
 def _sentence(left: Choice, right: Choice, differing: int, both: int, either: int) -> str:
-    names = f"{_name(left, right)} and {_name(right, left)}"
+    second = _name(right, left)
+    names = f"{_name(left, right)} and {second[:1].lower()}{second[1:]}"
     if not both:
         return f"{names} have no target in common, so there is nothing to compare."
     alone = either - both

@@ -16,6 +16,7 @@ from studies.models import Pool, PoolOutcome
 from studies.services import pool_summary
 from studies.tables import PoolTable
 from studies.views.listing import Listing, download_configurations, list_configurations
+from studies.words import family_words
 
 POOL_STATES = [
     StateChoice(value, word, Q(pool_outcome__observed_state=value))
@@ -46,7 +47,7 @@ def pool(request: HttpRequest, slug: str) -> HttpResponse:
     outcomes = pool_summary.outcomes(found)
     fitted_ids = frozenset().union(*(fit.configuration_ids for fit in pool_summary.final_fits(fits)))
     fitted = [outcome for outcome in outcomes if outcome.configuration_id in fitted_ids]
-    by_family = pool_summary.labels_by(fitted or outcomes, lambda outcome: outcome.family)
+    by_family = pool_summary.labels_by(fitted or outcomes, lambda outcome: family_words(outcome.family))
     context: dict[str, Any] = {
         "pool": found,
         "holdings": pool_summary.holdings(found),
@@ -57,9 +58,7 @@ def pool(request: HttpRequest, slug: str) -> HttpResponse:
         "labels": PoolOutcome.State.choices,
         "families": _rows(by_family),
         "sources": _rows(pool_summary.labels_by(outcomes, lambda outcome: outcome.source_study)),
-        "figure": labels_figure(
-            by_family, title=f"{'fitted ' if fitted else ''}configurations of each architecture family"
-        ),
+        "figure": labels_figure(by_family, title="fitted configurations" if fitted else "configurations"),
     }
     return render(request, "studies/pool.html", context)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlvram_site.marks import MARKS
@@ -98,6 +98,7 @@ def test_margin_and_capacity_are_drawn_with_their_numbers():
 peaks = st.none() | st.floats(1000, 80000)
 
 
+@settings(deadline=None, max_examples=60)
 @given(
     st.lists(
         st.builds(PeakPoint, st.text(min_size=1), st.sampled_from(sorted(MARKS)), peaks, peaks, st.booleans())
@@ -163,6 +164,10 @@ def test_slots_are_counted_per_reason_and_unresolved_ones_are_hatched():
         "memory failure": "",
         "unresolved: host memory": "/",
     }
+    assert texts(figure) == [
+        "✕ memory failure: 14 on 2 GPUs, 9 on 4 GPUs",
+        "? unresolved: host memory: 7 on 4 GPUs",
+    ]
 
 
 AT = dt.datetime(2026, 9, 15, 14, 0, tzinfo=dt.UTC)
@@ -182,12 +187,24 @@ def test_history_has_a_lane_per_kind_and_two_grounds():
     assert list(figure.layout.yaxis.categoryarray) == list(LANES[::-1])
 
 
+def cursor(figure):
+    return next(shape for shape in figure.layout.shapes if shape.name == "as of").x0
+
+
 def test_history_moves_a_cursor_to_the_time_asked_for():
-    figure = history_figure(
-        [Moment("events", "repair", AT)], sealed_at=None, as_of=AT + dt.timedelta(hours=3)
-    )
-    assert [shape.x0 for shape in figure.layout.shapes] == [AT + dt.timedelta(hours=3)]
+    moments = [Moment("events", "repair", AT), Moment("events", "end", AT + dt.timedelta(hours=4))]
+    figure = history_figure(moments, sealed_at=None, as_of=AT + dt.timedelta(hours=3))
+    assert cursor(figure) == AT + dt.timedelta(hours=3)
+    assert "as of 2026-09-15 17:00:00" in texts(figure)
     assert not [shape for shape in figure.layout.shapes if shape.type == "rect"], "no seal, no grounds"
+
+
+def test_a_cursor_far_away_does_not_squeeze_the_line():
+    moments = [Moment("events", "repair", AT), Moment("events", "end", AT + dt.timedelta(hours=4))]
+    figure = history_figure(moments, sealed_at=None, as_of=AT - dt.timedelta(days=20_000))
+    start, end = figure.layout.xaxis.range
+    assert cursor(figure) == start
+    assert end - start < dt.timedelta(hours=5)
 
 
 @pytest.mark.parametrize("sealed_at", [None, AT])
