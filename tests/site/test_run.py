@@ -129,6 +129,9 @@ def test_it_serves_until_it_is_stopped_and_leaves_nothing_behind(prepared_data, 
     assert address == f"http://127.0.0.1:{free_port}"
     assert get(address + "/")[0] == 200
     assert get(address + "/health/ready/") == (200, '{"status": "ready"}')
+    files = re.findall(r'(?:href|src)="(/static/[^"]+)"', get(address + "/login/")[1])
+    assert files
+    assert {get(address + path)[0] for path in [*files, "/static/plotly.min.js"]} == {200}
     # The worker does its first work: it walks the ledger.
     answer = {"status": "not checked yet"}
     while answer["status"] == "not checked yet":
@@ -152,18 +155,3 @@ def test_when_a_part_dies_the_rest_is_stopped_too(prepared_data, free_port):
     assert process.returncode == 1
     assert "a part of the site ended by itself" in errors
     assert processes_of_session(process.pid) == []
-
-
-def test_static_files_are_served_by_the_site_itself(prepared_data, free_port):
-    process = start("--port", free_port, "--data", prepared_data)
-    address = wait_for_address(process)
-    try:
-        page = get(address + "/login/")[1]
-        files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
-        assert files
-        for path in files:
-            assert get(address + path)[0] == 200
-        assert get(address + "/static/plotly.min.js")[0] == 200
-    finally:
-        process.terminate()
-        process.communicate(timeout=120)

@@ -121,7 +121,7 @@ def test_options_of_a_database_address_are_kept(tmp_path):
 
 def test_every_variable_is_in_the_documentation():
     read_by_settings = set(
-        re.findall(r'env\.\w+, "([A-Z_]+)"', (ROOT / "rlvram_site/settings.py").read_text())
+        re.findall(r'env\.\w+,\s+"([A-Z_]+)"', (ROOT / "rlvram_site/settings.py").read_text())
     )
     documented = set(re.findall(r"^\| `([A-Z_]+)` ", (ROOT / "docs/settings.md").read_text(), re.MULTILINE))
     assert read_by_settings | {"DATABASE_URL", "BROKER_URL"} == documented
