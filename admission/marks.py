@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlvram_site.marks import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION, Mark
+from rlvram_site.marks import GREEN, GREY, ORANGE, SKY, VERMILION, Mark
 
 CLASS_MARKS: dict[str, Mark] = {
     "unsafe_admission": Mark("unsafe admission", VERMILION, "✕", "x", short="unsafe"),
@@ -43,7 +43,7 @@ LOOKS_LIKE = {
 }
 
 LANES: dict[str, tuple[str, str]] = {
-    "status": ("square", BLUE),
+    "status": ("square", "var(--focus)"),
     "issue": ("diamond", VERMILION),
     "head": ("triangle-right", "var(--text)"),
     "review": ("circle", GREEN),

@@ -104,7 +104,7 @@ def _lane(figure: go.Figure, lane: str, here: Sequence[Moment], y: int, muted: b
         y=[y] * len(here),
         mode="markers",
         name=f"{LANE_WORDS[lane]}, superseded" if muted else LANE_WORDS[lane],
-        opacity=0.4 if muted else 1,
+        opacity=0.55 if muted else 1,
         marker={
             "symbol": [f"{symbol}-open" if muted and not symbol.endswith("-open") else symbol] * len(here),
             "color": colour,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log10
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -13,6 +14,9 @@ from admission.marks import CLASS_MARKS
 from rlvram_site.marks import GREY, VERMILION
 
 GIB = 2**30
+SHORT = 40
+"""Characters of a name on a phone."""
+
 ROW = 44
 """Pixels of one decision: its name above, its line below."""
 
@@ -66,17 +70,21 @@ def witnesses_figure(lines: Sequence[DecisionLine]) -> go.Figure:
         (line.failed_request / GIB, at) for line, at in zip(rows, y, strict=True) if line.failed_request
     ]
     _points(figure, "request that failed", failed, "x", VERMILION, 11, 1)
-    _labels(figure, rows, y)
+    labels = [_label(line, at) for line, at in zip(rows, y, strict=True)]
     figure.update_layout(
         height=ROW * len(rows) + 120,
         margin={"l": 8, "r": 12, "t": 10, "b": 46},
         xaxis={
             "type": "log", "range": [log10(low), log10(high)], "title": {"text": "GiB, logarithmic"},
-            "fixedrange": True, "dtick": 1, "minor": {"showgrid": True},
+            "fixedrange": True, "dtick": 1,
         },
         yaxis={"visible": False, "range": [-len(rows) + 0.25, 0.95], "fixedrange": True},
         legend={"orientation": "h", "y": -60 / (ROW * len(rows) + 10), "yanchor": "top", "x": 0},
         bargap=0.72,
+        annotations=labels,
+        meta={
+            "narrow": {"annotations": [_label(line, at, SHORT) for line, at in zip(rows, y, strict=True)]},
+        },
     )  # fmt: skip
     return figure
 
@@ -144,15 +152,17 @@ def _points(
         )
 
 
-def _labels(figure: go.Figure, rows: Sequence[DecisionLine], y: Sequence[int]) -> None:
-    for line, at in zip(rows, y, strict=True):
-        mark = CLASS_MARKS["under_estimated" if line.under_estimated else line.class_name]
-        word = CLASS_MARKS[line.class_name].word + (", under-estimated" if line.under_estimated else "")
-        remark = line.remark or ("" if line.sizes else "no sizes stated")
-        colour = "var(--muted)" if mark.colour == GREY else mark.colour
-        figure.add_annotation(
-            x=0, xref="paper", xanchor="left", y=at, yshift=15, showarrow=False, align="left",
-            text=f"{mark.glyph} <b>{plain(line.title, 60)}</b> · {word}{f' · {plain(remark)}' if remark else ''}",
-            font={"size": 12},
-            bgcolor="var(--surface)", borderpad=1,
-        )  # fmt: skip
+def _label(line: DecisionLine, y: int, length: int = 60) -> dict[str, Any]:
+    """The decision's name above its line; a short one leaves the class to its mark."""
+    flagged = "under_estimated" if line.under_estimated else line.class_name
+    mark = CLASS_MARKS[flagged]
+    parts = [f"{mark.glyph} <b>{plain(line.title, length)}</b>"]
+    if length > SHORT:
+        parts.append(
+            CLASS_MARKS[line.class_name].word + (", under-estimated" if line.under_estimated else "")
+        )
+        parts += [plain(line.remark)] if line.remark else [] if line.sizes else ["no sizes stated"]
+    return {
+        "x": 0, "xref": "paper", "xanchor": "left", "y": y, "yshift": 15, "showarrow": False, "align": "left",
+        "text": " · ".join(parts), "font": {"size": 12}, "bgcolor": "var(--surface)", "borderpad": 1,
+    }  # fmt: skip
