@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from django.db import models
 from django.utils import timezone
+
+
+_Row = TypeVar("_Row", bound=models.Model, covariant=True)
 
 
 class AppendOnlyError(Exception):
@@ -18,7 +21,7 @@ def _refuse(what: str) -> NoReturn:
     )
 
 
-class AppendOnlyQuerySet(models.QuerySet):
+class AppendOnlyQuerySet(models.QuerySet[_Row]):
     """Reads as usual; every way to change rows is refused before it reaches the database."""
 
     def update(self, **kwargs) -> NoReturn:
