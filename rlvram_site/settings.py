@@ -107,8 +107,26 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 BROKER_URL = _read(env.str, "BROKER_URL", default="filesystem://localhost")
 if urlsplit(BROKER_URL).scheme not in {"filesystem", "redis", "rediss"}:
     raise ImproperlyConfigured(
-        f"BROKER_URL starts with {urlsplit(BROKER_URL).scheme!r}; expected filesystem://localhost or redis://HOST:PORT/DB"
+        f"BROKER_URL starts with {urlsplit(BROKER_URL).scheme!r}; "
+        "expected filesystem://localhost or redis://HOST:PORT/DB"
     )
+
+_seconds = validate.Range(min=1)
+# A worker that is not heard of for this long loses its job; it reports four times as often.
+JOB_LEASE_SECONDS = _read(env.int, "JOB_LEASE_SECONDS", default=60, validate=_seconds)
+JOB_TAKE_BACK_SECONDS = _read(env.int, "JOB_TAKE_BACK_SECONDS", default=20, validate=_seconds)
+# A job that still waits after this long is handed to the broker again, in case the message was lost.
+JOB_RESEND_SECONDS = _read(env.int, "JOB_RESEND_SECONDS", default=300, validate=_seconds)
+JOB_MAX_CLAIMS = _read(env.int, "JOB_MAX_CLAIMS", default=3, validate=_seconds)
+JOB_TIME_LIMIT_SECONDS = _read(env.int, "JOB_TIME_LIMIT_SECONDS", default=3000, validate=_seconds)
+BROKER_VISIBILITY_SECONDS = _read(env.int, "BROKER_VISIBILITY_SECONDS", default=7200, validate=_seconds)
+if BROKER_VISIBILITY_SECONDS <= JOB_TIME_LIMIT_SECONDS:
+    raise ImproperlyConfigured(
+        f"BROKER_VISIBILITY_SECONDS is {BROKER_VISIBILITY_SECONDS}; expected more than the "
+        f"JOB_TIME_LIMIT_SECONDS of {JOB_TIME_LIMIT_SECONDS}, or the broker hands out jobs that still run"
+    )
+# Folder of the archives and bundles that people may import or verify from the page; a job names one inside.
+ARCHIVES_DIR = Path(_read(env.str, "ARCHIVES_DIR", default=str(DATA_DIR / "archives"))).resolve()
 
 INSTALLED_APPS = [
     "django.contrib.admin",
