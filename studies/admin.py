@@ -69,6 +69,7 @@ class AmendmentAdmin(RecordAdmin):
             "title": "Record an amendment" if preview is None else "Check and record",
             "opts": Amendment._meta,
             "form": form,
+            "media": self.media + form.media,
             "preview": preview,
             "keys": [
                 (key, value_diff(key.before_sentence or key.before, key.after_sentence or key.after))

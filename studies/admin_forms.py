@@ -12,10 +12,17 @@ from studies.models import Exclusion, Study
 from studies.services.eligibility import standing_exclusion
 
 
+class StudyField(forms.ModelChoiceField):
+    """Studies by title and slug; titles alone may be the same."""
+
+    def label_from_instance(self, obj: Any) -> str:
+        return f"{obj.title} ({obj.slug})"
+
+
 class AmendmentForm(forms.Form):
     """New values by protocol key. ``confirmed`` is the digest of the ledger's end that a preview showed."""
 
-    study = forms.ModelChoiceField(Study.objects.filter(protocols__isnull=False))
+    study = StudyField(Study.objects.filter(protocols__isnull=False))
     updates = forms.JSONField(
         label="New values by key",
         widget=forms.Textarea(attrs={"rows": 14, "cols": 100, "spellcheck": "false"}),

@@ -10,6 +10,7 @@ from studies.models import (
     Evaluation,
     Event,
     Exclusion,
+    Job,
     Prediction,
     PredictionSet,
     SeedSlot,
@@ -78,3 +79,11 @@ class EvaluationFilter(filters.FilterSet):
     class Meta:
         model = Evaluation
         fields: list[str] = []
+
+
+class JobFilter(filters.FilterSet):
+    study = filters.CharFilter(field_name="study__slug")
+
+    class Meta:
+        model = Job
+        fields = ["kind", "state", "queue"]

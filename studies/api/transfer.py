@@ -80,6 +80,7 @@ class SubmissionSerializer(serializers.ModelSerializer):
     selected_track = serializers.CharField()
     address = serializers.CharField(source="get_absolute_url")
     scores = serializers.SerializerMethodField()
+    predictions = serializers.JSONField(source="predictions.labels")
 
     class Meta:
         model = TransferSubmission
@@ -297,7 +298,7 @@ class SubmissionDetail(SuiteView):
         return [f"transfer/{self.pool.slug}"]
 
     def get(self, request: Request, *args, **kwargs) -> HttpResponseBase:
-        rows = TransferSubmission.objects.filter(pool=self.pool).select_related("pool")
+        rows = TransferSubmission.objects.filter(pool=self.pool).select_related("pool", "predictions")
         row = rows.filter(content_sha256=self.kwargs["digest"]).first()
         if row is None:
             raise NotFound(f"There is no submission {self.kwargs['digest']!r}.")

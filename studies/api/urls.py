@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path, register_converter
 
-from studies.api.views import attempts, evidence, forecasts, plan
+from studies.api.views import attempts, evidence, forecasts, jobs, plan
 
 
 class Sha256Converter:
@@ -41,7 +41,17 @@ study_patterns = [
     path("evaluations/", forecasts.EvaluationList.as_view(), name="api-evaluations"),
 ]
 
+job_patterns = [
+    path("", jobs.JobDetail.as_view(), name="api-job"),
+    path("result/", jobs.JobResultView.as_view(), name="api-job-result"),
+    path("cancel/", jobs.JobCancel.as_view(), name="api-job-cancel"),
+    path("retry/", jobs.JobRetry.as_view(), name="api-job-retry"),
+    path("rerun/", jobs.JobRerun.as_view(), name="api-job-rerun"),
+]
+
 urlpatterns = [
+    path("jobs/", jobs.JobList.as_view(), name="api-jobs"),
+    path("jobs/<int:job>/", include(job_patterns)),
     path("studies/", plan.StudyList.as_view(), name="api-studies"),
     path("studies/<slug:study>/", include(study_patterns)),
     path("pools/", plan.PoolList.as_view(), name="api-pools"),

@@ -222,7 +222,8 @@ def _trial(files: list[EvidenceFile], problems: list[str]) -> tuple[TrialRecord,
         unset = {
             name: value
             for name, value in vars(record).items()
-            if getattr(merged, name) in (None, "", (), False)
+            # An exit code of 0 is a statement, although it equals False.
+            if (known := getattr(merged, name)) is None or known is False or known in ("", ())
         }
         merged = replace(merged, **unset)
     return merged, source, limit

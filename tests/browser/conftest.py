@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import signal
@@ -36,10 +37,9 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-@pytest.fixture(scope="session")
-def live_site(tmp_path_factory) -> Iterator[LiveSite]:
-    """The whole product as a stranger gets it. Tests of one process share it: leave it as it was."""
-    data = tmp_path_factory.mktemp("live-site")
+@contextlib.contextmanager
+def started_site(data: Path) -> Iterator[LiveSite]:
+    """``./run`` on this data folder, until the block ends."""
     log = data / "run.log"
     with log.open("w") as stderr:
         process = subprocess.Popen(
@@ -58,9 +58,18 @@ def live_site(tmp_path_factory) -> Iterator[LiveSite]:
             break
     else:
         pytest.fail(f"./run ended with {process.wait()}:\n{''.join(lines)}{log.read_text()}")
-    yield LiveSite(match[1], data, (data / "admin-password").read_text().strip())
-    process.send_signal(signal.SIGTERM)
-    process.wait(timeout=60)
+    try:
+        yield LiveSite(match[1], data, (data / "admin-password").read_text().strip())
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=60)
+
+
+@pytest.fixture(scope="session")
+def live_site(tmp_path_factory) -> Iterator[LiveSite]:
+    """The whole product as a stranger gets it. Tests of one process share it: leave it as it was."""
+    with started_site(tmp_path_factory.mktemp("live-site")) as site:
+        yield site
 
 
 @pytest.fixture(scope="module")

@@ -138,11 +138,7 @@ class AttemptUploadSerializer(StrictSerializer):
             for name in EVIDENCE_FIELDS:
                 if attrs.get(name):
                     raise serializers.ValidationError(
-                        {
-                            name: [
-                                "expected none with a declared outcome: it is declared or derived, not both"
-                            ]
-                        }
+                        {name: ["expected none with a declared outcome: it is declared or derived, not both"]}
                     )
         return attrs
 

@@ -157,13 +157,7 @@ def _may_declare(request: Request, values: dict[str, Any], *, files: bool = Fals
             "Declaring an outcome needs the scope declare, which the key or role does not have."
         )
     if files or any(not item.get("private") for item in values.get("files", [])):
-        raise ValidationError(
-            {
-                "files": [
-                    "expected only private files (by hash) with a declared outcome"
-                ]
-            }
-        )
+        raise ValidationError({"files": ["expected only private files (by hash) with a declared outcome"]})
 
 
 def _record_of(form: QueryDict) -> Any:
@@ -196,9 +190,7 @@ def _uploaded(request: Request) -> Iterator[tuple[str, UploadedFile]]:
         if part == "attempt":
             continue
         if part not in FORM_FILES:
-            raise ValidationError(
-                {part[:60]: [f"is no part for files, expected one of {_PARTS}"]}
-            )
+            raise ValidationError({part[:60]: [f"is no part for files, expected one of {_PARTS}"]})
         for item in items:
             yield ("" if part == "files" else part), item
 

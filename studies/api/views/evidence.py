@@ -66,11 +66,11 @@ class EvidenceBytes(StudyView):
             raise NotFound(f"There are no bytes with the sha256 {sha256} here.")
         # Whatever the bytes are, a browser must neither run nor render them.
         return StreamingHttpResponse(
-            _bytes(sha256),
+            [] if request.method == "HEAD" else _bytes(sha256),
             content_type="application/octet-stream",
             headers={
                 "Content-Disposition": f'attachment; filename="{sha256}"',
-                "Content-Length": blob.size_bytes,
+                "Content-Length": str(blob.size_bytes),
             },
         )
 

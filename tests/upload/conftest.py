@@ -1,0 +1,26 @@
+"""A served site with one study and a key."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth import get_user_model
+
+from rlvram_site.api.keys import issue_key
+from tests.factories import make_small_study
+from tests.upload.site import Site
+
+
+@pytest.fixture
+def site(transactional_db):
+    """A running server; the database holds the study ``demo``."""
+    make_small_study(slug="demo")
+    site = Site()
+    site.start()
+    yield site
+    site.stop()
+
+
+@pytest.fixture
+def key(site) -> str:
+    owner = get_user_model().objects.create_user("ci", is_staff=True)
+    return issue_key(name="ci", owner=owner, scopes=["read", "attempts", "declare"])[1]
