@@ -274,10 +274,12 @@ def own_peaks(rows: Sequence[PeakRow], *, margin_mib: float, capacity_mib: float
             )
     values = [row.peak_mib for row in rows if row.peak_mib is not None] + [margin_mib, capacity_mib]
     pad = 0.08 * (max(values) - min(values))
-    for value, name, anchor, dash in (
-        (margin_mib, "margin", "right", "dash"),
-        (capacity_mib, "capacity", "left", "solid"),
+    middle = (min(values) + max(values)) / 2
+    for value, name, shift, dash in (
+        (margin_mib, "margin", 0, "dash"),
+        (capacity_mib, "capacity", 15, "solid"),
     ):
+        # One name above the other, each towards the middle: on a phone there is no room beside.
         figure.add_vline(
             x=value,
             row=1,
@@ -285,7 +287,8 @@ def own_peaks(rows: Sequence[PeakRow], *, margin_mib: float, capacity_mib: float
             line={"dash": dash, "width": 1.5, "color": _LINE},
             annotation_text=f"{name} {value:,.0f}",
             annotation_position="top",
-            annotation_xanchor=anchor,
+            annotation_xanchor="right" if value > middle else "left",
+            annotation_yshift=shift,
         )
     names = [row.name for row in rows]
     figure.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
@@ -295,9 +298,9 @@ def own_peaks(rows: Sequence[PeakRow], *, margin_mib: float, capacity_mib: float
     figure.update_xaxes(type="category", range=[-0.5, 0.5], col=2)
     figure.update_layout(
         template=None,
-        height=120 + 34 * len(rows),
-        margin={"l": 8, "r": 8, "t": 28, "b": 80},
+        height=136 + 34 * len(rows),
+        margin={"l": 8, "r": 8, "t": 44, "b": 80},
         legend={"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0},
-        meta={"narrow": {"height": 150 + 34 * len(rows), "margin": {"b": 110}, **_narrow_axes(figure)}},
+        meta={"narrow": {"height": 166 + 34 * len(rows), "margin": {"b": 110}, **_narrow_axes(figure)}},
     )
     return figure

@@ -107,7 +107,8 @@ def volumes_figure(bars: Sequence[Bar], *, margin_gib: float, capacity_gib: floa
                 "height": 290 + 58 * len(bars),
                 "margin": {"b": 230},
                 "yaxis": {"tickfont": {"size": 11}},
-                "xaxis": {"nticks": 5},
+                # Room for the sum behind the longest bar.
+                "xaxis": {"nticks": 5, "range": [0, max(longest, capacity_gib) * 1.42]},
             }
         },
     )
