@@ -20,7 +20,7 @@ from studies.archive.errors import ArchiveError
 
 _PACKAGES = {"numpy": "numpy", "scipy": "scipy", "scikit_learn": "scikit-learn"}
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+){1,3}")
-_READY = "ready.json"
+READY = "ready.json"
 INSTALL_SECONDS = 900
 REFIT_SECONDS = 600
 
@@ -41,22 +41,30 @@ def recorded_versions(environment: Mapping[str, Any], place: str) -> dict[str, s
     return found
 
 
+def _requirements(versions: Mapping[str, str]) -> list[str]:
+    return [f"{name}=={version}" for name, version in sorted(versions.items())] + ["threadpoolctl>=3"]
+
+
+def environment_folder(versions: Mapping[str, str], data_dir: Path) -> Path:
+    """Where the environment with these versions is kept, for this version of Python."""
+    label = json.dumps([_requirements(versions), list(sys.version_info[:2])])
+    return data_dir / "environments" / hashlib.sha256(label.encode()).hexdigest()[:16]
+
+
 def recorded_python(versions: Mapping[str, str], data_dir: Path) -> Path:
     """The interpreter of an environment with exactly these versions, built once and kept under ``data_dir``.
 
     Raises ``ArchiveError`` when the packages cannot be installed; a half-built environment is not used.
     """
-    requirements = [f"{name}=={version}" for name, version in sorted(versions.items())] + ["threadpoolctl>=3"]
-    label = json.dumps([requirements, list(sys.version_info[:2])])
-    folder = data_dir / "environments" / hashlib.sha256(label.encode()).hexdigest()[:16]
+    folder = environment_folder(versions, data_dir)
     folder.parent.mkdir(parents=True, exist_ok=True)
     python = folder / "bin" / "python"
     with _locked(folder.with_suffix(".lock")):
-        if not (folder / _READY).exists():
+        if not (folder / READY).exists():
             shutil.rmtree(folder, ignore_errors=True)
             venv.create(folder, with_pip=True)
-            _install(python, requirements)
-            (folder / _READY).write_text(json.dumps(requirements))
+            _install(python, _requirements(versions))
+            (folder / READY).write_text(json.dumps(_requirements(versions)))
     return python
 
 

@@ -96,8 +96,9 @@ class Report:
             f"{len(self.checks)} checks, {sum(item.compared for item in self.checks)} values compared",
         ]
         if self.worst is not None:
-            largest, where = self.worst.largest_deviation, self.worst.largest_deviation_path or "no number"
-            parts.append(f"largest deviation {largest:.3g} at {where} (rtol {RTOL:g}, atol {ATOL:g})")
+            largest, path = self.worst.largest_deviation, self.worst.largest_deviation_path
+            where = f" at {path}" if path else ""
+            parts.append(f"largest deviation {largest:.3g}{where} (rtol {RTOL:g}, atol {ATOL:g})")
         parts += [f"{item.name}: {'; '.join(item.mismatches[:1])}" for item in failed]
         parts += [item.note for item in self.checks if item.note]
         return "; ".join(parts)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -33,11 +35,17 @@ def empty_database() -> None:
 
 
 @pytest.fixture
-def bundle(tmp_path, archive):
-    """A bundle of both studies with a text of their own, and the numbers that they have."""
+def bundle(tmp_path):
+    """A copy of the bundled studies, the test's own to damage."""
+    return Path(shutil.copy(SAMPLE, tmp_path / "bundle.json"))
+
+
+@pytest.fixture
+def whole(tmp_path, archive):
+    """A bundle of both studies with their authors' texts, the numbers that they had, an empty database."""
     call_command("import_study", str(archive.root), verbosity=0)
     numbers = {study.slug: evaluation_document(study) for study in Study.objects.all()}
-    path = tmp_path / "bundle.json"
+    path = tmp_path / "whole.json"
     call_command("export_study", "estimation", "host-capacity", "--output", str(path), verbosity=0)
     empty_database()
     return path, numbers
@@ -63,15 +71,15 @@ def refusal(path) -> str:
     return str(caught.value)
 
 
-def test_a_bundle_gives_the_same_numbers_in_an_empty_database(bundle):
-    path, numbers = bundle
+def test_a_bundle_gives_the_same_numbers_in_an_empty_database(whole):
+    path, numbers = whole
     call_command("import_study", str(path), verbosity=0)
     assert {study.slug: evaluation_document(study) for study in Study.objects.all()} == numbers
     assert all(report.ok for report in verify_streams())
 
 
-def test_a_bundle_of_what_was_imported_from_a_bundle_is_the_same_file(bundle, tmp_path):
-    path, _ = bundle
+def test_a_bundle_of_what_was_imported_from_a_bundle_is_the_same_file(whole, tmp_path):
+    path, _ = whole
     call_command("import_study", str(path), verbosity=0)
     again = tmp_path / "again.json"
     call_command("export_study", "estimation", "host-capacity", "--output", str(again), verbosity=0)
@@ -79,7 +87,7 @@ def test_a_bundle_of_what_was_imported_from_a_bundle_is_the_same_file(bundle, tm
 
 
 def test_exporting_a_follow_up_takes_its_parent_and_pool_along(bundle, tmp_path, run):
-    path, _ = bundle
+    path = bundle
     call_command("import_study", str(path), verbosity=0)
     out = run("export_study", "host-capacity", "--output", str(tmp_path / "one.json"))
     assert re.search(
@@ -166,7 +174,7 @@ def test_exporting_an_unknown_study_names_the_known_ones(imported, tmp_path):
 
 
 def test_one_study_of_a_bundle(bundle):
-    path, _ = bundle
+    path = bundle
     call_command("import_study", str(path), "--study", "estimation", verbosity=0)
     assert list(Study.objects.values_list("slug", flat=True)) == ["estimation"]
     with pytest.raises(CommandError, match="study 'x' is not in it"):
@@ -174,7 +182,7 @@ def test_one_study_of_a_bundle(bundle):
 
 
 def test_a_changed_bundle_without_a_fitting_sha256(bundle):
-    path, _ = bundle
+    path = bundle
     path.write_text(path.read_text().replace('"memory_failure"', '"within_margin"', 1))
     assert re.match(r"bundle.json: sha256 of the content is \w{64}, expected \w{64}", refusal(path))
 
@@ -189,7 +197,7 @@ def test_a_changed_bundle_without_a_fitting_sha256(bundle):
     ],
 )
 def test_a_file_that_is_no_bundle_of_this_version(bundle, edit, message):
-    path, _ = bundle
+    path = bundle
     document = json.loads(path.read_text())
     edit(document)
     path.write_text(json.dumps(document))
@@ -227,14 +235,14 @@ def set_value(kind, field, value, row=0, group="studies", index=0):
     ],
 )
 def test_a_record_that_cannot_be_taken(bundle, edit, message):
-    path, _ = bundle
+    path = bundle
     change(path, edit)
     assert message in refusal(path)
 
 
 def test_a_failed_attempt_with_a_peak_is_refused(bundle):
     """What a failed process had used stands for no peak; the database refuses it as well."""
-    path, _ = bundle
+    path = bundle
 
     def edit(content):
         runs = [run for run in content["studies"][0]["runs"] if run["kind"] == "attempt"]
@@ -246,7 +254,7 @@ def test_a_failed_attempt_with_a_peak_is_refused(bundle):
 
 
 def test_a_record_twice(bundle):
-    path, _ = bundle
+    path = bundle
 
     def edit(content):
         rows = run_of(content, "slot")["rows"]
@@ -257,24 +265,24 @@ def test_a_record_twice(bundle):
 
 
 def test_a_missing_field_an_unknown_field_and_a_short_row(bundle):
-    path, _ = bundle
+    path = bundle
     change(path, lambda content: run_of(content, "slot")["rows"][0].pop())
     assert re.search(r"rows\[0\]: \[.*, expected a list of \d+ values, one for each field", refusal(path))
 
 
 def test_an_unknown_kind_of_record(bundle):
-    path, _ = bundle
+    path = bundle
     change(path, lambda content: run_of(content, "slot").update(kind="mood"))
     assert "kind: 'mood', expected one of pool, " in refusal(path)
 
 
 def test_a_study_record_inside_a_pool(bundle):
-    path, _ = bundle
+    path = bundle
     change(path, lambda content: content["pools"][0]["runs"].append(run_of(content, "slot")))
     assert "pool rlvrambench: record 'slot', expected one of architecture, " in refusal(path)
 
 
 def test_a_stream_without_its_own_head(bundle):
-    path, _ = bundle
+    path = bundle
     change(path, lambda content: content["studies"][0].update(slug="other"))
     assert "runs: 'other', expected the study other itself as the first record" in refusal(path)
