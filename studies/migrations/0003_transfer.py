@@ -24,11 +24,22 @@ class Migration(migrations.Migration):
                 ('declaration', models.TextField(help_text="Extra measurements used beside the task's own inputs; “none” says so", max_length=2000)),
                 ('author', models.CharField(max_length=200)),
                 ('content_sha256', studies.models.base.Sha256Field(help_text='Digest of everything above but the author, and predictions', unique=True)),
-                ('predictions', models.JSONField(help_text='Predicted label by query id')),
                 ('pool', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='transfer_submissions', to='studies.pool')),
             ],
             options={
                 'ordering': ['-pk'],
+            },
+        ),
+        migrations.CreateModel(
+            name='TransferPredictions',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('recorded_at', models.DateTimeField(db_index=True, default=django.utils.timezone.now, editable=False)),
+                ('labels', models.JSONField(help_text='Predicted label by query id')),
+                ('submission', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='predictions', to='studies.transfersubmission')),
+            ],
+            options={
+                'verbose_name_plural': 'transfer predictions',
             },
         ),
         migrations.CreateModel(

@@ -22,7 +22,13 @@ from studies.models.plan import (
     Study,
 )
 from studies.models.sources import SourceFile
-from studies.models.transfer import TransferQuery, TransferScore, TransferSubmission, TransferTask
+from studies.models.transfer import (
+    TransferPredictions,
+    TransferQuery,
+    TransferScore,
+    TransferSubmission,
+    TransferTask,
+)
 
 __all__ = [
     "Allocation",
@@ -47,6 +53,7 @@ __all__ = [
     "SeedSlot",
     "SourceFile",
     "Study",
+    "TransferPredictions",
     "TransferQuery",
     "TransferScore",
     "TransferSubmission",

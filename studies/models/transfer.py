@@ -82,7 +82,6 @@ class TransferSubmission(LedgerRecord):
     content_sha256 = Sha256Field(
         unique=True, help_text="Digest of everything above but the author, and predictions"
     )
-    predictions = models.JSONField(help_text="Predicted label by query id")
 
     class Meta:
         ordering = ["-pk"]
@@ -101,6 +100,24 @@ class TransferSubmission(LedgerRecord):
 
     def ledger_stream(self) -> str:
         return f"transfer/{self.pool.slug}"
+
+
+class TransferPredictions(LedgerRecord):
+    """What a submission predicts. A table of its own, so that lists of submissions never read it."""
+
+    submission = models.OneToOneField(
+        TransferSubmission, on_delete=models.PROTECT, related_name="predictions"
+    )
+    labels = models.JSONField(help_text="Predicted label by query id")
+
+    class Meta:
+        verbose_name_plural = "transfer predictions"
+
+    def __str__(self) -> str:
+        return f"{self.submission}: {len(self.labels)} predictions"
+
+    def ledger_stream(self) -> str:
+        return self.submission.ledger_stream()
 
 
 class TransferScore(LedgerRecord):

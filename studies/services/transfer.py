@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from rlvram_site.ledger.canonical import canonical, digest
 from rlvram_site.ledger.chain import head, record_all
 from studies.archive import columns
 from studies.estimation.labels import Label
-from studies.models import Configuration, Pool, TransferQuery, TransferScore, TransferSubmission, TransferTask
+from studies.models import (
+    Configuration,
+    Pool,
+    TransferPredictions,
+    TransferQuery,
+    TransferScore,
+    TransferSubmission,
+    TransferTask,
+)
 from studies.models.transfer import OVERALL
 from studies.services.errors import ServiceError
 from studies.transfer.scoring import COUNTS, score_suite
@@ -108,13 +116,11 @@ def submit(
     standing = _standing(pool, identity, content)
     if standing is not None:
         return standing, False
-    row = TransferSubmission(
-        pool=pool, selected_track=selection, content_sha256=content, predictions=labels, **texts
-    )
+    row = TransferSubmission(pool=pool, selected_track=selection, content_sha256=content, **texts)
     scores = _scores(row, score_suite(load_suite(pool), predictions, selection))
     try:
         with transaction.atomic():
-            record_all([row, *scores])
+            record_all([row, TransferPredictions(submission=row, labels=labels), *scores])
     except IntegrityError:
         # Somebody sent the same name and version at the same moment.
         standing = _standing(pool, identity, content)
@@ -189,12 +195,31 @@ def score_document(submission: TransferSubmission) -> dict[str, Any]:
 
 
 def scores_of_track(pool: Pool, track: str) -> QuerySet[TransferScore]:
-    """Every submission's scores in one track, newest first, without the predictions themselves."""
+    """Every submission's counts in one track, newest first."""
     return (
         TransferScore.objects.filter(pool=pool, scope=track)
         .select_related("submission__pool")
-        .defer("document", "submission__predictions")
+        .defer("document")
     )
+
+
+def score_keys(pool: Pool, track: str, text: str = "") -> QuerySet[TransferScore, int]:
+    """Primary keys of a track's scores, newest first; ``text`` occurs in name, version or author.
+
+    Keys alone are counted and paged from an index, however many submissions there are.
+    """
+    found = TransferScore.objects.filter(pool=pool, scope=track)
+    if text:
+        named = Q(name__icontains=text) | Q(version__icontains=text) | Q(author__icontains=text)
+        matching = TransferSubmission.objects.filter(named, pool=pool)
+        found = TransferScore.objects.filter(scope=track, submission__in=matching)
+    return found.order_by("-pk").values_list("pk", flat=True)
+
+
+def scores_by_key(pool: Pool, track: str, keys: Sequence[int]) -> list[TransferScore]:
+    """The scores of these keys, in their order."""
+    rows = {row.pk: row for row in scores_of_track(pool, track).filter(pk__in=keys)}
+    return [rows[key] for key in keys]
 
 
 def the_pool(slug: str | None) -> Pool:

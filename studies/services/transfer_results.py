@@ -65,7 +65,7 @@ def find_submissions(pool: Pool, keys: Iterable[str], *, predictions: bool) -> l
     if len(wanted) > MOST_COMPARED:
         raise ServiceError(f"{len(wanted)} submissions are chosen, expected at most {MOST_COMPARED}")
     rows = TransferSubmission.objects.filter(pool=pool, content_sha256__in=wanted).select_related("pool")
-    rows = rows if predictions else rows.defer("predictions").prefetch_related("scores")
+    rows = rows.select_related("predictions") if predictions else rows.prefetch_related("scores")
     found = {row.content_sha256: row for row in rows}
     for key in wanted:
         if key not in found:
@@ -75,7 +75,7 @@ def find_submissions(pool: Pool, keys: Iterable[str], *, predictions: bool) -> l
 
 def labels_of(submission: TransferSubmission) -> dict[str, Label]:
     """The recorded predictions by query id."""
-    return {query: Label(value) for query, value in submission.predictions.items()}
+    return {query: Label(value) for query, value in submission.predictions.labels.items()}
 
 
 @dataclass(frozen=True)
@@ -213,4 +213,3 @@ def _result(suite: Suite, method: str, track: Track, runs: Sequence[TaskRun]) ->
         beside = score_suite(suite, reference(suite, track), track, ran)["per_track"][track.value]
     reasons = Counter(run.reason for run in runs if not run.applicable)
     return MethodResult(method, track, runs, scores, beside, reasons.most_common())
-

@@ -10,7 +10,6 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 
@@ -25,7 +24,8 @@ from studies.services.transfer import (
     LIMITS,
     DifferentSubmission,
     score_document,
-    scores_of_track,
+    score_keys,
+    scores_by_key,
     submit,
 )
 from studies.services.transfer_results import (
@@ -174,7 +174,7 @@ def submission(request: HttpRequest, slug: str, digest: str) -> HttpResponse:
     """One recorded submission beside the reference."""
     pool, suite = get_suite(slug)
     found = get_object_or_404(
-        TransferSubmission.objects.select_related("pool").defer("predictions").prefetch_related("scores"),
+        TransferSubmission.objects.select_related("pool").prefetch_related("scores"),
         pool=pool,
         content_sha256=digest,
     )
@@ -205,14 +205,8 @@ def submissions(request: HttpRequest, slug: str) -> HttpResponse:
         problem = f"track is {track[:80]!r}, expected one of {', '.join(name for name, _ in tracks)}"
         return suite_page(request, pool, "submissions", status=400, problem=problem, tracks=tracks)
     text = request.GET.get("q", "")[:100].replace("\x00", "")
-    rows = scores_of_track(pool, track)
-    if text.strip():
-        rows = rows.filter(
-            Q(submission__name__icontains=text.strip())
-            | Q(submission__version__icontains=text.strip())
-            | Q(submission__author__icontains=text.strip())
-        )
-    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    keys = score_keys(pool, track, text.strip())
+    page = Paginator(keys, PER_PAGE).get_page(request.GET.get("page"))
     return suite_page(
         request, pool, "submissions",
         tracks=tracks,
@@ -220,6 +214,7 @@ def submissions(request: HttpRequest, slug: str) -> HttpResponse:
         track_words=dict(tracks)[track],
         q=text,
         rows=page,
+        shown=scores_by_key(pool, track, list(page)),
         query=_query(request),
         reference=reference_side(suite, track).document["per_track"][track],
         most=MOST_COMPARED,
