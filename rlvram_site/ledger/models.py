@@ -45,6 +45,12 @@ class AppendOnlyModel(models.Model):
     class Meta:
         abstract = True
 
+    def save(self, *args, **kwargs) -> None:
+        if not self._state.adding:
+            _refuse(f"change of {self._meta.verbose_name} {self.pk}")
+        # Insert or fail: Django would turn a row that carries an old key into an update.
+        super().save(force_insert=True, using=kwargs.get("using"))
+
     def delete(self, *args, **kwargs) -> NoReturn:
         _refuse(f"delete of {self._meta.verbose_name} {self.pk}")
 
