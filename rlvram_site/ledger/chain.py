@@ -37,6 +37,11 @@ def act_as(name: str) -> None:
     _actor.set(name)
 
 
+def current_actor() -> str:
+    """Who is recording now."""
+    return _actor.get()
+
+
 @dataclass(frozen=True)
 class Head:
     """The end of a stream: number of links and the last link's digest (empty for an empty stream)."""
@@ -53,7 +58,7 @@ def head(stream: str) -> Head:
 
 
 def lock_stream(name: str) -> LedgerStream:
-    """Let nobody else extend ``name`` until the surrounding transaction ends. What is read afterwards stays so."""
+    """Let nobody else extend ``name`` until the transaction around it ends. What is read afterwards stays so."""
     try:
         return LedgerStream.objects.select_for_update().get(name=name)
     except LedgerStream.DoesNotExist:

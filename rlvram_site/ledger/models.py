@@ -7,7 +7,6 @@ from typing import Any, NoReturn, TypeVar
 from django.db import models
 from django.utils import timezone
 
-
 _Row = TypeVar("_Row", bound=models.Model, covariant=True)
 
 
