@@ -38,7 +38,10 @@ class RecordForm(forms.ModelForm):
 
     def clean_stated(self) -> str:
         text = self.cleaned_data["stated"]
-        stated_time(text)
+        try:
+            stated_time(text)
+        except ValidationError as error:
+            raise ValidationError(error.messages) from None
         return text
 
     def _post_clean(self) -> None:

@@ -93,9 +93,14 @@ class ProposalForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        if cleaned.get("verdict") == ProposalDecision.Verdict.REJECTED:
+        verdict = cleaned.get("verdict")
+        if verdict == ProposalDecision.Verdict.REJECTED:
             return cleaned
         for name, field in self.fields.items():
+            # What was found is at hand, unless an edit cleared it.
+            found = name in self.proposal.value
+            if found and (verdict == ProposalDecision.Verdict.ACCEPTED or name not in self.data):
+                continue
             if getattr(field, "needed", False) and name not in self.errors and not cleaned.get(name):
                 self.add_error(name, f"{field.label} is needed to record it.")
         return cleaned

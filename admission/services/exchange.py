@@ -262,6 +262,8 @@ def _expected_type(column: Any) -> tuple[type, str] | None:
     """The JSON type of a column, where Django would quietly convert another one."""
     if isinstance(column, models.CharField | models.TextField):
         return str, "text"
+    if isinstance(column, models.DateField):
+        return str, "a day or time as text"
     if isinstance(column, models.BooleanField):
         return bool, "true or false"
     return (int, "a whole number") if isinstance(column, models.IntegerField) else None

@@ -122,7 +122,8 @@ def read_issue(text: str, name: str) -> ExportedIssue:
     """The issue object in ``text``. Raises ``ExportError`` naming the field and what was expected."""
     found = list(pages(values(text, name)))
     if len(found) != 1 or not isinstance(found[0], dict):
-        if all(isinstance(item, dict) and ("event" in item or "issue_url" in item) for item in found):
+        events = [item for item in found if isinstance(item, dict) and {"event", "issue_url"} & set(item)]
+        if found and len(events) == len(found):
             raise ExportError(
                 f"{name} is a timeline, not an issue. Give the issue's own object "
                 "(gh api repos/OWNER/NAME/issues/N) as FILE and this one with --timeline"

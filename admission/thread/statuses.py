@@ -100,8 +100,7 @@ def status_blocks(body: str, existed_on: dt.date) -> list[StatusBlock]:
                 continue
             if _is_preserved_line(plain):
                 blocks[-1].preserved = plain
-                if plain.lower().startswith(("historical", "original")):
-                    blocks.append(_Open("", "", "", None, "", []))
+                blocks.append(_Open("", "", "", None, "", []))
                 previous_blank = True
                 continue
         blocks[-1].lines.append(line)
@@ -140,7 +139,16 @@ def _heading(plain: str, existed_on: dt.date) -> _Open | None:
 
 
 def _merged(blocks: list[_Open]) -> list[_Open]:
-    """Undated parts together are one report; an empty one is none."""
+    """Undated parts at the top and at the end together are one report; an empty one is none.
+
+    Undated text between two statements is the upper one's, however that introduces it.
+    """
+    for place in range(len(blocks) - 2, 0, -1):
+        between, upper = blocks[place], blocks[place - 1]
+        if between.stated is None and "".join(between.lines).strip() and upper.stated is not None:
+            upper.lines += ["", upper.preserved, *between.lines]
+            upper.preserved = between.preserved
+            between.lines = []
     dated = [block for block in blocks if block.stated is not None]
     reports = [block for block in blocks if block.stated is None and "".join(block.lines).strip()]
     if not reports:

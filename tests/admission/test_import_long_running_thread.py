@@ -1,8 +1,8 @@
 """Importing the thread of OpenPipe/ART #848, counted by hand.
 
-Hand count of its body and timeline: nine dated status updates (September 25, 23, 22, 21, 18 and 17, and three of
-September 12) above the report of September 4; 21 comments; one event, the renaming; and one gap, since the issue
-counts 28 comments.
+Hand count of its body and timeline: nine dated status updates (September 25, 23, 22, 21, 18 and 17, and three
+of September 12) above the report of September 4; 21 comments; one event, the renaming; and one gap, since the
+issue counts 28 comments.
 """
 
 from __future__ import annotations
@@ -12,7 +12,13 @@ import datetime as dt
 import pytest
 
 from admission.models import IssueEvent, IssueVersion, Proposal, StatusUpdate, ThreadItem, TrackedIssue
-from admission.services.standing import current_status, lifecycle, statuses, superseded_by_current, thread_count
+from admission.services.standing import (
+    current_status,
+    lifecycle,
+    statuses,
+    superseded_by_current,
+    thread_count,
+)
 from rlvram_site.ledger.verify import verify_streams
 from tests.admission.conftest import run
 from tests.admission.threads import long_running_thread
@@ -33,7 +39,11 @@ def test_everything_in_the_thread_is_counted(issue):
     assert ThreadItem.objects.filter(kind="comment").count() == COMMENTS
     assert ThreadItem.objects.filter(kind="event").count() == EVENTS
     count = thread_count(issue)
-    assert (count.declared_comments, count.present_comments, count.missing_comments) == (28, COMMENTS, MISSING)
+    assert (count.declared_comments, count.present_comments, count.missing_comments) == (
+        28,
+        COMMENTS,
+        MISSING,
+    )
 
 
 def test_the_command_says_what_it_did_and_what_is_missing(db):
@@ -93,7 +103,9 @@ def test_on_september_17_the_issue_was_reopened_and_that_day_s_status_held(issue
 
 
 def test_investigators_who_sign_are_named_beside_the_account(issue):
-    signed = [item.signed_name for item in ThreadItem.objects.filter(kind="comment").order_by("sort_at", "id")]
+    signed = [
+        item.signed_name for item in ThreadItem.objects.filter(kind="comment").order_by("sort_at", "id")
+    ]
     assert signed.count("") == 3
     assert {"Schulman", "McCarthy", "Minsky", "Thanos"} == set(signed) - {""}
     assert set(ThreadItem.objects.values_list("account", flat=True)) == {"bradhilton"}

@@ -1,7 +1,7 @@
 """A thread of another project and style imports by the same rules.
 
 Hand count of tests/admission/data/harbor: a report with three dated updates under it (a bracketed day in a
-heading, a bold edit with a time, a heading "as of"); three comments and seven events, one of a kind nobody knows.
+heading, a bold edit with a time, a heading "as of"); three comments; seven events, one of an unknown kind.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ def test_updates_appended_below_the_report_are_found_in_their_order(issue):
     assert found == [
         ("report", "2026-02-10T08:12:44Z", "original report"),
         ("update", "2026-02-20", "Half of it is solved by #81 (9f3c2ab1)."),
-        ("update", "4 March 2026, 14:00 UTC", "the queue is bounded since 1b2c3d4e5f; open is only the back-off."),
+        (
+            "update",
+            "4 March 2026, 14:00 UTC",
+            "the queue is bounded since 1b2c3d4e5f; open is only the back-off.",
+        ),
         ("update", "March 9, 2026", "solved"),
     ]
     assert current_status(statuses(issue)).update.claim == "solved"

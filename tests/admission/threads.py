@@ -23,7 +23,7 @@ class Thread:
 
 
 def long_running_thread() -> Thread:
-    """The thread of OpenPipe/ART #848 where it is at hand, else ours of the same shape and the same counts."""
+    """The thread of OpenPipe/ART #848 where it is at hand, else ours of the same shape and counts."""
     folder = REAL if REAL.is_dir() else DATA / "long-running"
     return Thread(folder / "issue.json", folder / "timeline.json")
 
@@ -33,7 +33,9 @@ def other_project() -> Thread:
     return Thread(DATA / "harbor" / "issue.json", DATA / "harbor" / "timeline.json")
 
 
-def issue_object(body: str = "It breaks.", *, number: int = 7, updated: str = "2026-03-02T10:00:00Z", **more: Any) -> dict:
+def issue_object(
+    body: str = "It breaks.", *, number: int = 7, updated: str = "2026-03-02T10:00:00Z", **more: Any
+) -> dict:
     """A small issue of octo/cat."""
     return {
         "url": f"https://api.github.com/repos/octo/cat/issues/{number}",
@@ -51,7 +53,9 @@ def issue_object(body: str = "It breaks.", *, number: int = 7, updated: str = "2
     }
 
 
-def comment(identity: int, body: str, *, at: str = "2026-03-02T08:00:00Z", number: int = 7, **more: Any) -> dict:
+def comment(
+    identity: int, body: str, *, at: str = "2026-03-02T08:00:00Z", number: int = 7, **more: Any
+) -> dict:
     """A comment of that issue's timeline."""
     return {
         "event": "commented",

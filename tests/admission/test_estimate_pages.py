@@ -1,0 +1,130 @@
+"""Calculator and replay in the browser; figures are those of the public thread OpenPipe/ART #848."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from admission.models import RecordedReplay, Witness
+from tests.conftest import ROOT
+
+CALCULATOR, REPLAY = "/admission/calculator/", "/admission/replay/"
+HISTORY = (ROOT / "admission/samples/replays/perplexity.json").read_text()
+SHAPE = {
+    "packed_tokens": 106432, "logical_tokens": 106432, "output_bytes": 0, "hidden_size": 2048, "layers": 40,
+    "element_bytes": 2, "experts_per_token": 8, "tensor_parallel": 1, "context_parallel": 1,
+    "expert_parallel": 1, "expert_tensor_parallel": 1,
+    "policies": ["base", "base+moe2", "base+moe3", "base+moe7"],
+}  # fmt: skip
+
+
+def test_the_calculator_opens_with_a_real_shape_under_every_policy(client, db):
+    page = client.get(CALCULATOR).content.decode()
+    for figure in ("6,713,560,268", "7,672,640,307", "11,508,960,460", "26,854,241,075"):
+        assert f"{figure} B" in page
+
+
+def test_a_typed_shape_is_priced_and_the_deciding_term_is_named(client, db):
+    page = client.get(CALCULATOR, SHAPE).content.decode()
+    assert "they ask for 6,713,560,268 B (6.252 GiB) to 26,854,241,075 B" in page
+    assert "static compute" in page
+    assert "expert floor" in page
+    assert "106,432 × 2,048 × 2 × 14 = 6,103,236,608 B" in page
+
+
+def test_usable_memory_brings_a_decision(client, db):
+    page = client.get(CALCULATOR, SHAPE | {"usable_bytes": 7_000_000_000}).content.decode()
+    assert "3 of 4 policies refuse this shape" in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"packed_tokens": "many"}, "Enter a whole number"),
+        ({"packed_tokens": -1}, "greater than or equal to 0"),
+        ({"packed_tokens": 2**60}, "less than or equal to"),
+        ({"layers": ""}, "This field is required"),
+        ({"policies": ["free"]}, "free is not one of the available choices"),
+        ({"policies": []}, "This field is required"),
+        ({"logical_tokens": 0}, "logical_tokens"),
+        ({"observed_packed_tokens": 27}, "An observation needs all of its numbers"),
+    ],
+)
+def test_a_shape_that_cannot_be_priced_is_explained_at_its_field(changes, said, client, db):
+    answer = client.get(CALCULATOR, SHAPE | changes)
+    assert answer.status_code == 400
+    assert said in answer.content.decode()
+
+
+def test_the_replay_opens_with_the_perplexity_history_under_both_update_rules(client, db):
+    page = client.get(REPLAY).content.decode()
+    assert "independent_maxima refuses 3 and joint_observation refuses 0" in page
+    for figure in ("329,391,505,015 B (306.770 GiB)", "414,832,916,326 B (386.343 GiB)"):
+        assert figure in page
+    assert 'id="replay-chart-data"' in page
+
+
+def test_a_pasted_history_is_replayed_under_the_chosen_policies(client, db):
+    answer = client.post(
+        REPLAY, {"document": HISTORY, "policies": ["base", "base+moe7", "joint_observation"]}
+    )
+    page = answer.content.decode()
+    assert "base refuses 3, base+moe7 refuses 3 and joint_observation refuses 0" in page
+
+
+def test_an_uploaded_history_is_replayed(client, db):
+    file = SimpleUploadedFile("history.json", HISTORY.encode())
+    page = client.post(REPLAY, {"file": file, "policies": ["base"]}).content.decode()
+    assert "Of 6 candidates, base refuses 3." in page
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ("", "Paste a history, or choose a file."),
+        ("{", "line 1, column 2"),
+        ("[]", "expected"),
+        ('{"model": {}, "steps": [{"guess": 1}]}', "hidden_size"),
+        (HISTORY.replace('"layers": 40', '"layers": -1'), "layers"),
+        ("[" * 50_000, "nesting too deep"),
+    ],
+)
+def test_a_history_that_cannot_be_read_is_explained(document, said, client, db):
+    answer = client.post(REPLAY, {"document": document, "policies": ["base"]})
+    assert answer.status_code == 400
+    assert said in answer.content.decode()
+
+
+def test_names_in_a_history_are_shown_as_text(client, db):
+    document = json.loads(HISTORY)
+    document["steps"][0]["price"]["label"] = (
+        "</script><script>alert(1)</script><a href='https://x.example'>x</a>"
+    )
+    page = client.post(REPLAY, {"document": json.dumps(document), "policies": ["base"]}).content.decode()
+    assert "<script>alert" not in page
+    assert "<a href='https://x.example'" not in page
+
+
+def test_staff_can_keep_a_replay_beside_a_witness(art_848, staff_client):
+    witness = Witness.objects.get(key="witness-perplexity-17063")
+    answer = staff_client.post(
+        REPLAY,
+        {"document": HISTORY, "policies": ["base", "joint_observation"], "witness": witness.pk},
+        follow=True,
+    )
+    row = RecordedReplay.objects.get()
+    assert row.witness == witness
+    assert row.results["summary"]["base"]["refused"] == 3
+    assert answer.redirect_chain[0][0] == row.get_absolute_url()
+    assert "329,391,505,015" in answer.content.decode()
+    assert row.title in staff_client.get("/admission/OpenPipe/ART/848/witnesses/").content.decode()
+
+
+def test_nobody_else_can_keep_one(art_848, reader_client):
+    witness = Witness.objects.first()
+    form = {"document": HISTORY, "policies": ["base"], "witness": witness.pk}
+    assert "Keep the result" not in reader_client.get(REPLAY).content.decode()
+    reader_client.post(REPLAY, form)
+    assert not RecordedReplay.objects.exists()
