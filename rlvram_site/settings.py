@@ -294,7 +294,9 @@ API_MAX_JSON_BYTES = _read(env.int, "API_MAX_JSON_MIB", default=16, validate=_po
 API_MAX_UPLOAD_BYTES = _read(env.int, "API_MAX_UPLOAD_MIB", default=256, validate=_positive) * _MIB
 API_MAX_BATCH = _read(env.int, "API_MAX_BATCH", default=2000, validate=_positive)
 EVIDENCE_MAX_FILE_BYTES = _read(env.int, "EVIDENCE_MAX_FILE_MIB", default=64, validate=_positive) * _MIB
-EVIDENCE_MAX_UNPACKED_BYTES = _read(env.int, "EVIDENCE_MAX_UNPACKED_MIB", default=512, validate=_positive) * _MIB
+EVIDENCE_MAX_UNPACKED_BYTES = (
+    _read(env.int, "EVIDENCE_MAX_UNPACKED_MIB", default=512, validate=_positive) * _MIB
+)
 # Per key, person or address; 0 means no limit. Several workers share a count only through a shared cache.
 API_READS_PER_MINUTE = _read(env.int, "API_READS_PER_MINUTE", default=3000, validate=validate.Range(min=0))
 API_WRITES_PER_MINUTE = _read(env.int, "API_WRITES_PER_MINUTE", default=3000, validate=validate.Range(min=0))

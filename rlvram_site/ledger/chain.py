@@ -58,7 +58,7 @@ def head(stream: str) -> Head:
 
 
 def lock_stream(name: str) -> LedgerStream:
-    """Let nobody else extend ``name`` until the transaction around it ends. What is read afterwards stays so."""
+    """Let nobody else extend ``name`` until the transaction around it ends; what is read then stays so."""
     try:
         return LedgerStream.objects.select_for_update().get(name=name)
     except LedgerStream.DoesNotExist:
