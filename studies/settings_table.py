@@ -91,10 +91,7 @@ def settings_rows(
             name,
             column,
             written(own),
-            [
-                written(value)
-                for value in sorted(values - {own}, key=_order)
-            ],
+            [written(value) for value in sorted(values - {own}, key=_order)],
         )
         (differing if row.others else same).append(row)
     return differing, same

@@ -12,13 +12,15 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
+from studies.figures.memory import Band, memory_figure
 from studies.figures.peaks import PeakPoint, predicted_against_measured
 from studies.figures.slots import SlotGroup, slots_figure
-from studies.models import Attempt, Exclusion, PredictionSet, SeedSlot, Study
+from studies.models import Attempt, Configuration, Exclusion, PredictionSet, SeedSlot, Study
 from studies.record_sentences import outcomes_sentence
 from studies.services.eligibility import AttemptState, Role, SlotState, slot_state_of, standing_exclusion
 from studies.services.folds import FoldRow, load_fold
 from studies.services.forecasts import fold_sets, panel_set
+from studies.services.memory_timeline import MemoryTimeline, memory_timeline
 from studies.services.panel import Panel, PanelRow
 from studies.views.common import get_study, study_page
 from studies.views.panels import panel_or_problem
@@ -199,12 +201,25 @@ def attempt(request: HttpRequest, slug: str, invocation_id: str) -> HttpResponse
         study=study,
         invocation_id=invocation_id,
     )
+    configuration = found.slot.configuration if found.slot else None
+    memory = memory_timeline(found) if configuration else None
     return study_page(
         request,
         study,
         "attempt",
         item=_with_role(found),
-        configuration=found.slot.configuration if found.slot else None,
+        configuration=configuration,
+        memory=memory,
+        memory_figure=_memory_figure(memory, configuration) if memory and configuration else None,
+    )
+
+
+def _memory_figure(memory: MemoryTimeline, configuration: Configuration):
+    return memory_figure(
+        memory.devices,
+        [Band(phase.name, phase.start_s, phase.end_s) for phase in memory.phases],
+        margin_mib=configuration.margin_limit_mib,
+        capacity_mib=configuration.device_capacity_mib,
     )
 
 
