@@ -44,19 +44,13 @@ class RecordForm(forms.ModelForm):
             raise ValidationError(error.messages) from None
         return text
 
-    def _post_clean(self) -> None:
-        """The service checks the whole row when it is recorded; here only what was typed."""
-        self._validate_unique = False
-        super()._post_clean()
-
 
 class AddedRecordAdmin(RecordAdmin):
     """Rows of one kind; a new one supersedes, corrects or adds, and is recorded by the service."""
 
     form = RecordForm
-    list_select_related = ("issue",)
     stem = "record"
-    list_display = ("__str__", "issue", "stated_day", "origin")
+    list_display: Any = ("__str__", "issue", "stated_day", "origin")
     list_filter = ("issue", "origin")
     ordering = ("-sort_at", "-id")
 
@@ -82,6 +76,8 @@ class AddedRecordAdmin(RecordAdmin):
         recorder = self
 
         class Checked(made):  # type: ignore[valid-type, misc]
+            instance: IssueRecord
+
             def clean(self) -> dict[str, Any]:
                 cleaned = super().clean() or {}
                 if not self.errors and obj is None:
@@ -140,11 +136,11 @@ def _register() -> None:
     admin.site.register(tables.StatusUpdate, StatusUpdateAdmin)
     for model, stem in kinds:
         admin.site.register(model, type(f"{model.__name__}Admin", (AddedRecordAdmin,), {"stem": stem}))
-    for model in (
+    for imported in (
         tables.TrackedIssue, tables.IssueVersion, tables.ThreadItem, tables.ThreadCount,
         tables.RecordedReplay, tables.Proposal, tables.ProposalDecision,
     ):  # fmt: skip
-        admin.site.register(model, RecordAdmin)
+        admin.site.register(imported, RecordAdmin)
 
 
 _register()

@@ -34,7 +34,8 @@ class ProposalForm(forms.Form):
     def __init__(
         self, *args: Any, proposal: Proposal, choices: dict[str, Any] | None = None, **kwargs: Any
     ) -> None:
-        super().__init__(*args, auto_id=f"{proposal.key}-%s", **kwargs)
+        kwargs["auto_id"] = f"{proposal.key}-%s"
+        super().__init__(*args, **kwargs)
         self.proposal = proposal
         self.fields["proposal"] = forms.CharField(widget=forms.HiddenInput, initial=proposal.key)
         offered = choices or self.choices_for(proposal.issue)

@@ -88,7 +88,7 @@ def as_document(issue: TrackedIssue) -> dict[str, Any]:
 
 
 def _keys_of_targets(issue: TrackedIssue, model: type[IssueRecord]) -> dict[tuple[str, int], str]:
-    targets = {f.related_model for f in fields_of(model) if isinstance(f, models.ForeignKey)}
+    targets: set[Any] = {f.related_model for f in fields_of(model) if isinstance(f, models.ForeignKey)}
     return {
         (target._meta.label, pk): key
         for target in targets
@@ -207,13 +207,17 @@ def import_document(document: dict[str, Any], name: str) -> RecordReport:
 def _issue(found: Any, name: str) -> TrackedIssue:
     if not isinstance(found, dict):
         raise RecordError(f"{name}: issue is missing; expected owner, name, number and url")
-    issue = TrackedIssue(
-        owner=found.get("owner"), name=found.get("name"), number=found.get("number"), url=found.get("url", "")
-    )
+    for key, expected, words in (
+        ("owner", str, "text"),
+        ("name", str, "text"),
+        ("number", int, "a whole number"),
+        ("url", str, "text"),
+    ):
+        if type(found.get(key)) is not expected:
+            raise RecordError(f"{name}: issue, {key}: found {found.get(key)!r:.60}; expected {words}")
+    issue = TrackedIssue(owner=found["owner"], name=found["name"], number=found["number"], url=found["url"])
     try:
         issue.clean_fields()
-        if not all(isinstance(found.get(key), str) for key in ("owner", "name")):
-            raise ValidationError({"owner": "expected text"})
     except ValidationError as error:
         key, messages = next(iter(error.message_dict.items()))
         raise RecordError(f"{name}: issue, {key}: {messages[0]}") from None

@@ -31,6 +31,7 @@ from admission.models import (
 from admission.models.base import IssueRecord, Origin
 from admission.services.importing import locked_issue
 from admission.services.timeline import find_statement
+from admission.thread.reading import ExportError, storable
 from rlvram_site.ledger.chain import record
 
 
@@ -58,6 +59,8 @@ def record_row(
     row.issue, row.origin = issue, origin
     row.set_stated(stated_time(stated))
     row.key = row.key or new_key(issue, stem)
+    for json_column in (f for f in row._meta.concrete_fields if isinstance(f, models.JSONField)):
+        setattr(row, json_column.attname, _storable(json_column.name, getattr(row, json_column.attname)))
     row.clean_fields()
     for column in row._meta.concrete_fields:
         target = getattr(row, column.name, None) if isinstance(column, models.ForeignKey) else None
@@ -68,6 +71,13 @@ def record_row(
     _check(row)
     record(row)
     return row
+
+
+def _storable(field: str, value: Any) -> Any:
+    try:
+        return storable(value, field)
+    except ExportError as error:
+        raise ValidationError({field: str(error)}) from None
 
 
 def _check(row: IssueRecord) -> None:

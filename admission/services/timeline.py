@@ -155,7 +155,8 @@ class Timeline:
 
 
 def _loaded(kind: str, pks: list[int]) -> list[Any]:
-    rows = KINDS[kind][0]._default_manager.filter(pk__in=pks).select_related("issue")
+    model: Any = KINDS[kind][0]
+    rows = model._default_manager.filter(pk__in=pks).select_related("issue")
     if kind == "head":
         rows = rows.select_related("change")
     if kind == "review":

@@ -163,14 +163,17 @@ def _identity(issue: dict[str, Any], name: str) -> tuple[str, str, int]:
     said: dict[tuple[str, str], str] = {}
     for key in ("html_url", "url"):
         value = issue.get(key)
-        match = _OWN_URL.match(value.replace("/pull/", "/issues/")) if isinstance(value, str) else None
+        if not isinstance(value, str):
+            continue
+        match = _OWN_URL.match(value.replace("/pull/", "/issues/"))
         if match:
             if int(match["number"]) != number:
                 raise ExportError(f"{name}: number is {number}, but {key} is {value[:200]!r}")
             said[(match["owner"], match["name"])] = key
     value = issue.get("repository_url")
-    if isinstance(value, str) and (match := re.search(r"/repos/([\w.-]+)/([\w.-]+)/?$", value)):
-        said[(match[1], match[2])] = "repository_url"
+    named = re.search(r"/repos/([\w.-]+)/([\w.-]+)/?$", value) if isinstance(value, str) else None
+    if named:
+        said[(named[1], named[2])] = "repository_url"
     if not said:
         raise ExportError(f"{name}: neither html_url, url nor repository_url names a repository")
     if len({(owner.lower(), repository.lower()) for owner, repository in said}) > 1:

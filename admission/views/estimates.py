@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
@@ -67,11 +66,8 @@ def replay(request: HttpRequest) -> HttpResponse:
         form = ReplayForm(request.POST, request.FILES, witnesses=witnesses)
         if form.is_valid():
             if form.cleaned_data.get("witness"):
-                answer = _recorded(request, form)
-                if answer is not None:
-                    return answer
-            else:
-                results = estimator.replay(form.cleaned_data["parsed"], form.cleaned_data["policies"])
+                return _recorded(request, form)
+            results = estimator.replay(form.cleaned_data["parsed"], form.cleaned_data["policies"])
     else:
         sample = samples.get(request.GET.get("sample", "")) or next(iter(samples.values()), "")
         form = ReplayForm(
@@ -95,17 +91,11 @@ def replay(request: HttpRequest) -> HttpResponse:
 
 
 @staff_only
-def _recorded(request: HttpRequest, form: ReplayForm) -> HttpResponse | None:
+def _recorded(request: HttpRequest, form: ReplayForm) -> HttpResponse:
     witness = Witness.objects.select_related("issue").get(pk=int(form.cleaned_data["witness"]))
     policies = form.cleaned_data["policies"]
-    try:
-        row = record_replay(
-            witness, title=f"Replay under {', '.join(policies)}", document=form.cleaned_data["parsed"],
-            policies=policies,
-        )  # fmt: skip
-    except ValidationError as error:
-        form.add_error("witness", [text for texts in error.message_dict.values() for text in texts])
-        return None
+    title = f"Replay under {', '.join(policies)}"
+    row = record_replay(witness, title=title, document=form.cleaned_data["parsed"], policies=policies)
     messages.success(request, f"Recorded beside {witness.title}.")
     return redirect(row.get_absolute_url())
 

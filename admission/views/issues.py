@@ -42,7 +42,8 @@ def issue(request: HttpRequest, owner: str, name: str, number: int) -> HttpRespo
     changes = change_rows(found, moment.day)
     witnesses = scored_witnesses(found, moment.day)
     kind = request.GET.get("kind", "")
-    page = Paginator(Timeline(found, moment.day, kind), PER_PAGE).get_page(request.GET.get("page"))
+    entries: Any = Timeline(found, moment.day, kind)
+    page = Paginator(entries, PER_PAGE).get_page(request.GET.get("page"))
     current_body = ""
     if view.current is not None:
         current_body = StatusUpdate.objects.values_list("body", flat=True).get(pk=view.current.update.pk)

@@ -57,7 +57,7 @@ def _page(
     if kind in Proposal.Kind.values:
         pending = pending.filter(kind=kind)
     page = Paginator(pending, PER_PAGE).get_page(request.GET.get("page"))
-    forms = []
+    forms: list[ProposalForm | None] = [None] * len(page)
     if request.user.is_staff:
         choices = ProposalForm.choices_for(issue)
         forms = [
@@ -73,7 +73,7 @@ def _page(
         {
             **page_context(issue, "admission-proposals", moment),
             "proposals": page,
-            "rows": list(zip(page, forms or [None] * len(page), strict=True)),
+            "rows": list(zip(page, forms, strict=True)),
             "decided": decided[:100],
             "decided_count": decided.count(),
             "kinds": Proposal.Kind.choices,

@@ -128,3 +128,11 @@ def test_nobody_else_can_keep_one(art_848, reader_client):
     assert "Keep the result" not in reader_client.get(REPLAY).content.decode()
     reader_client.post(REPLAY, form)
     assert not RecordedReplay.objects.exists()
+
+
+def test_characters_that_a_database_refuses_do_not_stop_a_kept_replay(art_848, staff_client):
+    document = json.loads(HISTORY)
+    document["steps"][0]["price"]["label"] = "a\x00b\ud800"
+    form = {"document": json.dumps(document), "policies": ["base"], "witness": Witness.objects.first().pk}
+    assert staff_client.post(REPLAY, form).status_code == 302
+    assert "\x00" not in str(RecordedReplay.objects.get().document)
