@@ -146,6 +146,8 @@ def test_an_unknown_set_is_named(client):
         "/studies/estimation/slots/nothing/",
         "/studies/estimation/attempts/nothing/",
         f"/studies/host-capacity/attempts/{INVOCATION}/",
+        "/studies/estimation/attempts/%00/",
+        "/studies/estimation/slots/a%00b/",
     ],
 )
 def test_what_is_not_there_is_not_found(client, address):
