@@ -1,7 +1,8 @@
 """Time a full refit: three folds, the final fit and the predictions, in one process on one core.
 
-    python -m benchmarks.refit --archive PATH [--runs N]
+    python -m benchmarks.refit [--archive PATH] [--runs N]
 
+Without an archive it fits the bundled study, which a process of its own reads through the site's import.
 Beside the product it times a plain script of the same numerics, without any class of the product, so that
 the ratio of the two shows what typing, checking and scoring add. Both must give the same numbers.
 The study itself recorded 80 ms for its own fit; that is the goal here.
@@ -14,19 +15,23 @@ import csv
 import hashlib
 import json
 import math
+import multiprocessing
 import os
 import resource
 import statistics
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from studies.estimation.numerics import numerical_environment, one_thread
+from studies.estimation.payload import from_payload, to_payload
 from studies.estimation.pool import Pool, PoolConfiguration, Target
 from studies.estimation.protocol import Amendment, effective_protocol, parse_rules
 from studies.estimation.rules import ProtocolRules
@@ -34,6 +39,7 @@ from studies.estimation.study import fit_final, retrospective
 from studies.estimation.volumes import Architecture, Settings
 
 GOAL_SECONDS = 0.080
+SAMPLE = Path(__file__).resolve().parents[1] / "studies" / "samples" / "rlvrambench.json"
 
 
 def read_archive(folder: Path) -> tuple[Pool, ProtocolRules, list[Target]]:
@@ -71,6 +77,38 @@ def read_archive(folder: Path) -> tuple[Pool, ProtocolRules, list[Target]]:
     )
     settings = [Settings.from_row(row) for row in rows("estimation/targets.csv")]
     return pool, rules, [Target(item, architectures[item.model_id]) for item in settings]
+
+
+def read_sample() -> tuple[Pool, ProtocolRules, list[Target]]:
+    """Pool, rules and targets of the bundled study.
+
+    A child process imports it into a database in memory, so that the site's code does not count towards the
+    peak memory of this one.
+    """
+    with ProcessPoolExecutor(max_workers=1, mp_context=multiprocessing.get_context("spawn")) as child:
+        return from_payload(json.loads(child.submit(_sample_payload).result()))
+
+
+def _sample_payload() -> str:
+    """The bundled study as JSON of `to_payload`; runs in the child process."""
+    os.environ["DATABASE_URL"] = "sqlite://:memory:"
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rlvram_site.settings")
+    import django
+    from django.core.management import call_command
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["DATA_DIR"] = folder
+        django.setup()
+        call_command("migrate", verbosity=0)
+        call_command("import_study", str(SAMPLE), verbosity=0)
+    from studies.models import Study
+    from studies.services.pools import fitting_pool, targets
+    from studies.services.protocols import rules
+
+    study = Study.objects.get(slug="estimation")
+    effective = rules(study)
+    panel = targets(study, effective.target_configuration_ids)
+    return json.dumps(to_payload(fitting_pool(study, effective), effective, panel))
 
 
 def product_refit(pool: Pool, rules: ProtocolRules, targets: Sequence[Target]) -> list[tuple[Any, ...]]:
@@ -217,14 +255,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark and return the exit status: 0 measured, 1 the two disagree, 2 no input."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.refit", description=__doc__.split("\n")[0])
     parser.add_argument(
-        "--archive", type=Path, required=True, help="folder that holds benchmark/configurations.csv"
+        "--archive",
+        type=Path,
+        help="folder with benchmark/configurations.csv (default: the bundled study)",
     )
     parser.add_argument("--runs", type=int, default=30, help="timed runs after one warm-up (default 30)")
     options = parser.parse_args(arguments)
     if options.runs < 1:
         parser.error(f"--runs is {options.runs}, expected at least 1")
     try:
-        pool, rules, targets = read_archive(options.archive / "benchmark")
+        pool, rules, targets = (
+            read_archive(options.archive / "benchmark") if options.archive else read_sample()
+        )
     except OSError as error:
         print(f"--archive is {options.archive}, expected a study archive: {error}", file=sys.stderr)
         return 2

@@ -19,9 +19,12 @@ from studies.estimation.pool import Pool, PoolConfiguration, Target
 from studies.estimation.protocol import Amendment, effective_protocol, parse_rules
 from studies.estimation.rules import ProtocolRules
 from studies.estimation.volumes import Architecture, Settings
+from studies.estimation.wording import in_own_words
 
 ROOT = Path(__file__).resolve().parents[2]
 ARCHIVE = ROOT.parent / "shared" / "rlvrambench" / "benchmark"
+
+TAKEN_DOWN = Path(__file__).with_name("published.json")
 
 ORIGINAL, FOLLOW_UP = "estimation", "host_capacity"
 PANELS = (ORIGINAL, FOLLOW_UP)
@@ -103,14 +106,8 @@ def slot_of(row: Mapping[str, str]) -> SlotOutcome:
 
 
 def published_facts() -> Facts:
-    """The archive beside the repository.
-
-    Raises:
-        FileNotFoundError: it isn't there.
-    """
-    if not ARCHIVE.is_dir():
-        raise FileNotFoundError(ARCHIVE)
-    return facts_of_archive(ARCHIVE)
+    """The archive beside the repository, or without it the figures that were taken down from it."""
+    return facts_of_archive(ARCHIVE) if ARCHIVE.is_dir() else taken_down_facts()
 
 
 def facts_of_archive(folder: Path) -> Facts:
@@ -126,3 +123,75 @@ def facts_of_archive(folder: Path) -> Facts:
             json.loads(text) if path.suffix == ".json" else list(csv.DictReader(text.splitlines(True)))
         )
     return Facts(documents, digests)
+
+
+NEEDED = (
+    "configurations.csv",
+    "outcomes.csv",
+    "estimation/protocol.json",
+    "estimation/amendment-01.json",
+    "estimation/model_metadata.json",
+    "estimation/targets.csv",
+    "estimation/retrospective.json",
+    "estimation/fitted_model.json",
+    "estimation/predictions.json",
+    "estimation/results/configurations.csv",
+    "host_capacity/protocol.json",
+    "host_capacity/targets.csv",
+    "host_capacity/predictions.json",
+    *(
+        f"{panel}/results/{name}"
+        for panel in PANELS
+        for name in ("configurations_flat.csv", "costs.json", "evaluation.json", "pairs.csv", "processes.csv")
+    ),
+)
+"""What the tests compare with."""
+
+UNUSED = (
+    *("raw_record_provenance", "scheduler_scope_note", "timestamp_interval", "settings", "validation_errors"),
+    *("artifact_path", "worker_initialization", "peak_measurement", "threadpools", "thread_environment"),
+    *(key for key in PROSE if key != "numerical_environment"),
+)
+"""Keys and columns that no test reads: scheduler lines, sentences, repeated settings."""
+
+
+def figures_of(facts: Facts) -> dict[str, Any]:
+    """What `taken_down_facts` reads: figures, names and digests of `facts` without a sentence of theirs.
+
+    A table is its column names and its rows; rule texts are our own words for them.
+    """
+    return {
+        "format": "rlvram-published-figures",
+        "source": "RLVRAMBench, Ondřej Kobza and Jan Šedivý, MIT (studies/samples/LICENSE-rlvrambench)",
+        "sha256": dict(facts.sha256),
+        "documents": {name: _figures(facts[name]) for name in NEEDED},
+    }
+
+
+def _figures(document: Any) -> Any:
+    if isinstance(document, list) and document and "configuration_level" in document[0]:
+        columns = [column for column in document[0] if column not in UNUSED]
+        return {"columns": columns, "rows": [[row[column] for column in columns] for row in document]}
+    if isinstance(document, Mapping) and "updates" in document:
+        return in_own_words({**document, "updates": in_own_words(document["updates"])})
+    if isinstance(document, Mapping) and "protocol_version" in document:
+        return in_own_words(document)
+    return _without(document)
+
+
+def _without(tree: Any) -> Any:
+    if isinstance(tree, Mapping):
+        return {key: _without(value) for key, value in tree.items() if key not in UNUSED}
+    return [_without(item) for item in tree] if isinstance(tree, list) else tree
+
+
+def taken_down_facts() -> Facts:
+    """The facts of `published.json`, tables as rows of texts again."""
+    taken = json.loads(TAKEN_DOWN.read_text(encoding="utf-8"))
+    documents = {
+        name: [dict(zip(tree["columns"], row, strict=True)) for row in tree["rows"]]
+        if isinstance(tree, dict) and set(tree) == {"columns", "rows"}
+        else tree
+        for name, tree in taken["documents"].items()
+    }
+    return Facts(documents, taken["sha256"])

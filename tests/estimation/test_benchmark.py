@@ -16,6 +16,15 @@ def test_product_and_plain_script_agree(archive):
     assert same(product, plain)
 
 
+def test_without_an_archive_it_times_the_bundled_study():
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.refit", "--runs", "1"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("pool 90 configurations, targets 12, runs 1, one core, one thread")
+
+
 @pytest.mark.parametrize("changed", [("a", "m", "x", 1.0), ("a", "m", "l", 1.1), ("a", "m", "l", None)])
 def test_a_different_result_is_noticed(changed):
     assert same([("a", "m", "l", 1.0)], [("a", "m", "l", 1.0)])
