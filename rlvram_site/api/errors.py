@@ -62,14 +62,14 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
     sent = _sent(context)
     fields: list[dict[str, Any]] = []
     code = getattr(exception, "default_code", "error")
-    if isinstance(getattr(exception, "detail", None), dict | list):
+    detail = getattr(exception, "detail", None)
+    if isinstance(detail, dict | list):
         code = "invalid" if isinstance(exception, exceptions.ValidationError) else code
-        _flatten(exception.detail, "", sent, fields)
+        _flatten(detail, "", sent, fields)
         message = "; ".join(
             f"{f['field']}: {f['message']}" if f["field"] else f["message"] for f in fields[:3]
         )
     else:
-        detail = getattr(exception, "detail", None)
         message = str(detail if detail is not None else exception) or response.reason_phrase
         code = getattr(detail, "code", code)
     response.data = {"error": {"code": str(code), "message": message, "fields": fields}}

@@ -26,6 +26,7 @@ class Scope(models.TextChoices):
     DECLARE = "declare", "declare an outcome whose evidence can't be uploaded"
     EVALUATIONS = "evaluations", "record evaluations"
     WITNESSES = "witnesses", "add admission witnesses and observations"
+    JOBS = "jobs", "start, retry and cancel jobs"
     EXCLUSIONS = "exclusions", "exclude attempts and lift exclusions"
     STATUS = "status", "post status updates, reviews and heads of tracked issues"
 

@@ -12,23 +12,27 @@ REVIEWER, UPLOADER = "reviewer", "uploader"
 
 ROLE_SCOPES: dict[str, frozenset[str]] = {
     REVIEWER: frozenset({Scope.READ}),
-    UPLOADER: frozenset({Scope.READ, Scope.PLAN, Scope.ATTEMPTS, Scope.EVALUATIONS, Scope.WITNESSES}),
+    UPLOADER: frozenset(
+        {Scope.READ, Scope.PLAN, Scope.ATTEMPTS, Scope.EVALUATIONS, Scope.WITNESSES, Scope.JOBS}
+    ),
 }
 """Scopes of a signed-in person by the names of their groups; staff have every scope."""
 
 
-def scopes_of(request) -> frozenset[str]:
-    """Scopes of whoever makes the request. A key never has more than its owner's role would give a person."""
-    user = request.user
+def scopes_of_person(user) -> frozenset[str]:
+    """Scopes of a person at a page, signed in or not."""
     if not user.is_authenticated:
         return frozenset({Scope.READ}) if settings.PUBLIC_READ else frozenset()
     if user.is_staff:
-        own = frozenset(Scope.values)
-    else:
-        names = user.groups.values_list("name", flat=True)
-        own = frozenset().union(*(ROLE_SCOPES.get(name, frozenset()) for name in names))
-        if settings.PUBLIC_READ:
-            own |= {Scope.READ}
+        return frozenset(Scope.values)
+    names = user.groups.values_list("name", flat=True)
+    own = frozenset().union(*(ROLE_SCOPES.get(name, frozenset()) for name in names))
+    return own | {Scope.READ} if settings.PUBLIC_READ else own
+
+
+def scopes_of(request) -> frozenset[str]:
+    """Scopes of whoever makes the request. A key never has more than its owner's role would give a person."""
+    own = scopes_of_person(request.user)
     if isinstance(request.auth, ApiKey):
         # Declaring is given to single keys by staff, it belongs to no role.
         return (own | {Scope.DECLARE}) & frozenset(request.auth.scopes)

@@ -48,7 +48,7 @@ class ConditionalView(GenericAPIView):
         return Response(status=304) if sent and matches(sent, self.tag) else None
 
     def finalize_response(self, request, response: HttpResponseBase, *args, **kwargs):
-        response = super().finalize_response(request, response, *args, **kwargs)
+        response = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]
         tag = getattr(self, "tag", "")
         if tag and response.status_code in (200, 304) and request.method in ("GET", "HEAD"):
             response["ETag"] = tag
@@ -112,7 +112,7 @@ class RecordTable(ListModelMixin, ConditionalView):
                 )
 
     def _csv(self, request: Request, queryset: QuerySet) -> HttpResponseBase:
-        header = [*self.get_serializer().fields]
+        header = [*self.get_serializer().fields]  # type: ignore[attr-defined]
         ordered = queryset.order_by(ordering_of(request, self))
         return csv_response(self.csv_name, header, self._lines(ordered, header))
 

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from django.urls import include, path
+from django.urls import include, path, register_converter
 
 from rlvram_site.api import views
+
+
+class Anything:
+    """Whatever else, in any spelling, line feeds included."""
+
+    regex = r"[\s\S]*"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(Anything, "anything")
 
 urlpatterns = [
     path("", views.Index.as_view(), name="api-index"),
     path("schema/", views.Schema.as_view(), name="api-schema"),
     path("docs/", views.Docs.as_view(), name="api-docs"),
     path("", include("studies.api.urls")),
-    path("<path:path>", views.unknown_address),
+    path("<anything:address>", views.unknown_address),
 ]

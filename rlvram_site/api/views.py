@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest, JsonResponse
 from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework import serializers
@@ -52,7 +53,8 @@ class Docs(SpectacularSwaggerSplitView):
     url_name = "api-schema"
 
 
-def unknown_address(request: HttpRequest, path: str = "") -> JsonResponse:
+@csrf_exempt
+def unknown_address(request: HttpRequest, address: str) -> JsonResponse:
     """404 in the API's own error shape."""
     error = {"code": "not_found", "message": f"There is nothing at {request.path}.", "fields": []}
     return JsonResponse({"error": error}, status=404)

@@ -17,12 +17,12 @@ def canonical(value: Any) -> Any:
     Times become UTC with microseconds. Raises ``ValueError`` for what one of the two engines would refuse,
     round or forget: NaN and infinities, NUL characters, lone surrogates, object keys that are not text.
     """
-    if isinstance(value, float):
-        return _number(value)
     if isinstance(value, str):
         return _text(value)
-    if value is None or isinstance(value, bool | int):
+    if value is None or isinstance(value, int):  # bool is an int as well
         return value
+    if isinstance(value, float):
+        return _number(value)
     if isinstance(value, dt.datetime):
         if value.tzinfo is None:
             raise ValueError(f"{value!r} has no time zone and cannot be recorded")
@@ -53,6 +53,8 @@ def _number(value: float) -> int | float:
 def _text(value: str) -> str:
     if "\x00" in value:
         raise ValueError(f"text with a NUL character cannot be recorded: {value[:80]!r}")
+    if value.isascii():
+        return value
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:

@@ -8,7 +8,9 @@ from studies.models import Evaluation, Prediction, PredictionSet, Seal
 
 
 class PredictionSetSerializer(serializers.ModelSerializer):
-    inherits = serializers.PrimaryKeyRelatedField(read_only=True)
+    inherits: serializers.PrimaryKeyRelatedField = serializers.PrimaryKeyRelatedField(
+        read_only=True, allow_null=True
+    )
 
     class Meta:
         model = PredictionSet
@@ -18,11 +20,11 @@ class PredictionSetSerializer(serializers.ModelSerializer):
 class PredictionSerializer(serializers.ModelSerializer):
     """One method's prediction for one target; an approval predicts within_margin. Peaks are MiB."""
 
-    prediction_set = serializers.PrimaryKeyRelatedField(read_only=True)
+    prediction_set: serializers.PrimaryKeyRelatedField = serializers.PrimaryKeyRelatedField(read_only=True)
     kind = serializers.CharField(source="prediction_set.kind")
     fold = serializers.CharField(source="prediction_set.fold")
     configuration = serializers.CharField(source="configuration.configuration_id")
-    donor = serializers.CharField(source="donor.configuration_id", default=None)
+    donor = serializers.CharField(source="donor.configuration_id", default=None, allow_null=True)
     approves = serializers.BooleanField(read_only=True)
 
     class Meta:
@@ -34,7 +36,7 @@ class PredictionSerializer(serializers.ModelSerializer):
 
 
 class SealSerializer(serializers.ModelSerializer):
-    prediction_set = serializers.PrimaryKeyRelatedField(read_only=True)
+    prediction_set: serializers.PrimaryKeyRelatedField = serializers.PrimaryKeyRelatedField(read_only=True)
 
     class Meta:
         model = Seal
@@ -46,7 +48,7 @@ class SealSerializer(serializers.ModelSerializer):
 class EvaluationSerializer(serializers.ModelSerializer):
     """Scores of one prediction set. Held-out families and panels are never pooled into one number."""
 
-    prediction_set = serializers.PrimaryKeyRelatedField(read_only=True)
+    prediction_set: serializers.PrimaryKeyRelatedField = serializers.PrimaryKeyRelatedField(read_only=True)
     kind = serializers.CharField(source="prediction_set.kind")
     fold = serializers.CharField(source="prediction_set.fold")
 

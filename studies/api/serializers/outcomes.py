@@ -100,7 +100,9 @@ class ExclusionSerializer(serializers.ModelSerializer):
     """An exclusion, or the lifting of one. ``supersedes`` is the id of the record before it."""
 
     attempt = serializers.CharField(source="attempt.invocation_id")
-    supersedes = serializers.PrimaryKeyRelatedField(read_only=True)
+    supersedes: serializers.PrimaryKeyRelatedField = serializers.PrimaryKeyRelatedField(
+        read_only=True, allow_null=True
+    )
 
     class Meta:
         model = Exclusion

@@ -11,8 +11,12 @@ from studies.models import Amendment, Configuration, Pool, Protocol, SeedSlot, S
 
 
 class StudySerializer(serializers.ModelSerializer):
-    pool = serializers.SlugRelatedField(slug_field="slug", read_only=True)
-    parent = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    pool: serializers.SlugRelatedField = serializers.SlugRelatedField(
+        slug_field="slug", read_only=True, allow_null=True
+    )
+    parent: serializers.SlugRelatedField = serializers.SlugRelatedField(  # type: ignore[assignment]
+        slug_field="slug", read_only=True, allow_null=True
+    )
 
     class Meta:
         model = Study

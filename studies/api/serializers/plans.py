@@ -11,7 +11,7 @@ from studies.api.serializers.plan import SETTINGS
 from studies.models import Configuration
 
 
-class ConfigurationUploadSerializer(StrictSerializer, serializers.ModelSerializer):  # type: ignore[misc]
+class ConfigurationUploadSerializer(StrictSerializer, serializers.ModelSerializer):
     """A planned configuration, column by column. What is blank in the source is left out or null."""
 
     configuration_id = NameField(max_length=150)
@@ -58,10 +58,12 @@ class SlotUploadSerializer(StrictSerializer):
 class ConfigurationsUploadSerializer(StrictSerializer):
     """Planned configurations: all are recorded, or none."""
 
-    configurations = ConfigurationUploadSerializer(many=True, allow_empty=False, max_length=2000)
+    configurations = ConfigurationUploadSerializer(  # type: ignore[call-arg]
+        many=True, allow_empty=False, max_length=2000
+    )
 
 
 class SlotsUploadSerializer(StrictSerializer):
     """Planned slots: all are recorded, or none."""
 
-    slots = SlotUploadSerializer(many=True, allow_empty=False, max_length=5000)
+    slots = SlotUploadSerializer(many=True, allow_empty=False, max_length=5000)  # type: ignore[call-arg]

@@ -56,7 +56,9 @@ class DeclaredUpload(StrictSerializer):
     """An outcome whose evidence can't be uploaded. Needs the scope ``declare``, and stays marked."""
 
     outcome = serializers.ChoiceField(choices=Attempt.Outcome.choices)
-    source = serializers.CharField(max_length=300, help_text="Who or what says so")
+    source = serializers.CharField(  # type: ignore[assignment]
+        max_length=300, help_text="Who or what says so"
+    )
     diagnosis = serializers.CharField(required=False, max_length=60, allow_blank=True)
     stage = serializers.CharField(required=False, max_length=60, allow_blank=True)
     reason = serializers.CharField(required=False, max_length=500, allow_blank=True)
@@ -114,7 +116,7 @@ class AttemptUploadSerializer(StrictSerializer):
     reserved_gpu_seconds = _seconds()
     task_gpu_count = serializers.IntegerField(required=False, min_value=0, max_value=100_000)
     facts = ObjectField(required=False, help_text="Anything else worth keeping, by your own names")
-    files = FileUpload(many=True, required=False, max_length=100)
+    files = FileUpload(many=True, required=False, max_length=100)  # type: ignore[call-arg]
     declared = DeclaredUpload(required=False)
 
     def validate_device_peaks_mib(self, value: dict[str, float]) -> dict[str, float]:
@@ -167,7 +169,7 @@ class AttemptFormSerializer(serializers.Serializer):
 class LateFilesSerializer(StrictSerializer):
     """Files that come after their attempt; its outcome stays what it was."""
 
-    files = FileUpload(many=True, allow_empty=False, max_length=100)
+    files = FileUpload(many=True, allow_empty=False, max_length=100)  # type: ignore[call-arg]
 
 
 class ExclusionUploadSerializer(StrictSerializer):

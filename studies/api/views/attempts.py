@@ -164,7 +164,7 @@ def _record_of(form: QueryDict) -> Any:
     """The record of a form: JSON in ``attempt``, and further fields beside it."""
     record: Any = {}
     if "attempt" in form:
-        text = form["attempt"]
+        text: Any = form["attempt"]
         if isinstance(text, UploadedFile):
             text = text.read(settings.API_MAX_JSON_BYTES).decode("utf-8", "replace")
         try:

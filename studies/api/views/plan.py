@@ -92,7 +92,7 @@ class ProtocolView(StudyDetail):
         return base
 
     def get_serializer_context(self) -> dict[str, Any]:
-        context = super().get_serializer_context()
+        context = {**super().get_serializer_context()}
         if hasattr(self, "effective"):
             context["effective"] = self.effective
             context["effective_sha256"] = protocols.effective_sha256(self.study)
