@@ -12,6 +12,7 @@ from django.db.models import Q, QuerySet
 from rlvram_site.ledger.canonical import canonical, digest
 from rlvram_site.ledger.chain import head, record_all
 from studies.archive import columns
+from studies.estimation.errors import EstimationError
 from studies.estimation.labels import Label
 from studies.models import (
     Configuration,
@@ -28,7 +29,10 @@ from studies.transfer.scoring import COUNTS, score_suite
 from studies.transfer.suite import Measured, Query, Suite, Track, parse_selection
 
 KEPT_SUITES = 4
-LIMITS = {"name": 100, "version": 50, "declaration": 2000, "author": 200}
+LIMITS = {
+    name: int(TransferSubmission._meta.get_field(name).max_length or 0)  # type: ignore[union-attr]
+    for name in ("name", "version", "declaration", "author")
+}
 """Longest texts of a submission, in characters."""
 
 
@@ -71,8 +75,13 @@ def _suite(pool_pk: int, head_sha256: str) -> Suite:
 
 
 def measured(configuration: Configuration) -> Measured:
-    """A pool configuration under the column names of its source; a blank is None."""
-    outcome = configuration.pool_outcome
+    """A pool configuration under the column names of its source; a blank is None.
+
+    Raises ``EstimationError`` if no outcome of it is recorded.
+    """
+    outcome = getattr(configuration, "pool_outcome", None)
+    if outcome is None:
+        raise EstimationError(configuration.configuration_id, "outcome", None, "a recorded outcome")
     settings = {
         name: _value(configuration, "source_study" if name == "study" else name)
         for name in columns.CONFIGURATIONS

@@ -143,6 +143,15 @@ def test_queries_that_contradict_each_other_are_refused_as_a_whole(tmp_path):
     assert not LedgerEntry.objects.exists()
 
 
+def test_a_query_about_a_configuration_without_outcome(tmp_path):
+    pool, *studies = read_bundle(SAMPLE)
+    donor = next(record.fields["source"] for record in pool.records if record.kind == "transfer_query")
+    records = [record for record in pool.records if record.fields.get("configuration") != donor]
+    path = bundle_file(tmp_path / "x.json", [Stream(pool.slug, records), *studies])
+    assert f"{donor}: outcome is None, expected a recorded outcome" in refused(path)
+    assert not LedgerEntry.objects.exists()
+
+
 def test_a_track_that_does_not_exist(tmp_path):
     def change(record):
         if record.kind == "transfer_task":
