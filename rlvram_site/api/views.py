@@ -21,6 +21,7 @@ class IndexSerializer(serializers.Serializer):
 
     studies = serializers.CharField()
     pools = serializers.CharField()
+    transfer = serializers.CharField()
     schema = serializers.CharField()
     docs = serializers.CharField()
     scopes = serializers.ListField(child=serializers.CharField(), help_text="What this key or person may do")
@@ -35,6 +36,7 @@ class Index(APIView):
             {
                 "studies": reverse("api-studies"),
                 "pools": reverse("api-pools"),
+                "transfer": reverse("api-transfer"),
                 "schema": reverse("api-schema"),
                 "docs": reverse("api-docs"),
                 "scopes": sorted(scopes_of(request)),

@@ -38,6 +38,10 @@ def test_a_suite_in_numbers_with_its_reference(uploader):
     assert {track: counts(s) for track, s in found["reference"]["per_track"].items()} == PUBLISHED
 
 
+def test_the_apis_front_page_leads_to_the_suite(uploader):
+    assert uploader.get("").json()["transfer"] == "/api/v1/transfer/"
+
+
 def test_inputs_of_a_track_and_of_a_task(uploader, suite):
     document = uploader.get(f"{BASE}inputs/?track={TRACK}").json()
     assert document == inputs_document(suite, TRACK)
