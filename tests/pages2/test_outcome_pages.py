@@ -76,7 +76,10 @@ def test_a_derived_attempt_shows_the_line_that_decided(client):
         "text": "torch.OutOfMemoryError: <b>CUDA</b>",
         "role": "deciding",
         "diagnosis": "device_memory",
-        "context": [[6, "step 1"], [7, "torch.OutOfMemoryError: <b>CUDA</b>"]],
+        "context": [
+            {"line": 6, "text": "step 1"},
+            {"line": 7, "text": "torch.OutOfMemoryError: <b>CUDA</b>"},
+        ],
     }
     make_attempt(
         slot, Attempt.Outcome.MEMORY_FAILURE, origin="derived", evidence=[line], invocation_id="derived-1"
