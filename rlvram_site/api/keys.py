@@ -130,7 +130,7 @@ def find_key(secret: str) -> ApiKey | None:
     """The key that ``secret`` opens, valid or not; None when there is none."""
     prefix, _, rest = secret.partition(".")
     key = (
-        ApiKey.objects.select_related("owner", "study", "revocation", "use").filter(prefix=prefix).first()
+        ApiKey.objects.select_related("owner", "revocation", "use").filter(prefix=prefix).first()
         if rest and len(prefix) <= 8
         else None
     )

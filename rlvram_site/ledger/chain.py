@@ -71,11 +71,12 @@ def record(row: LedgerRecord) -> None:
     record_all([row])
 
 
-def record_all(rows: Iterable[LedgerRecord]) -> None:
+def record_all(rows: Iterable[LedgerRecord], *, locked: LedgerStream | None = None) -> None:
     """Insert new rows (of any types) and their links in one transaction, in the given order.
 
     Rows of one type that follow each other are inserted together. Times are the server's own: whatever
-    ``recorded_at`` a row carried is replaced.
+    ``recorded_at`` a row carried is replaced. ``locked`` is a stream that the caller's transaction already
+    holds (``lock_stream``), so that it is not asked for again.
     Raises ``AppendOnlyError`` for a row that already stands in the database, ``ValidationError`` (by field)
     for a value that its field does not take, ``ValueError`` for one that cannot be recorded at all.
     """
@@ -93,7 +94,7 @@ def record_all(rows: Iterable[LedgerRecord]) -> None:
                 _prepare(row)
                 digests.append(digest(row.ledger_payload()))
             _insert(batch)
-        _extend(list(zip(pending, digests, strict=True)), now)
+        _extend(list(zip(pending, digests, strict=True)), now, locked)
 
 
 def _insert(rows: Sequence[models.Model]) -> None:
@@ -143,15 +144,15 @@ def _runs(rows: Sequence[LedgerRecord]) -> Iterator[list[LedgerRecord]]:
         yield run
 
 
-def _extend(rows: Sequence[tuple[LedgerRecord, str]], now: dt.datetime) -> None:
+def _extend(rows: Sequence[tuple[LedgerRecord, str]], now: dt.datetime, locked: LedgerStream | None) -> None:
     by_stream: dict[str, list[tuple[LedgerRecord, str]]] = {}
     for row, payload_sha256 in rows:
         by_stream.setdefault(row.ledger_stream(), []).append((row, payload_sha256))
     # A fixed order of locks, so that two writers on the same streams cannot wait for each other.
     for name in sorted(by_stream):
-        stream = lock_stream(name)
-        last = head(name)
-        sequence, previous = last.sequence, last.sha256
+        stream = locked if locked is not None and locked.name == name else lock_stream(name)
+        ends = LedgerEntry.objects.filter(stream=stream).order_by("-sequence")
+        sequence, previous = ends.values_list("sequence", "sha256").first() or (0, "")
         links: list[LedgerEntry] = []
         for row, payload_sha256 in by_stream[name]:
             sequence += 1

@@ -74,6 +74,8 @@ class Recorded:
     invocation_id: str
     attempt_id: int
     new: bool
+    row: Attempt | None = None
+    """The new row as it was recorded; None where it stood already."""
 
 
 @dataclass(frozen=True)
@@ -113,24 +115,27 @@ def record_attempts(study: Study, uploads: Sequence[AttemptUpload]) -> list[Reco
     the content is another one, ``UploadRefused`` for evidence that can't be read as what it should be.
     """
     batch = _once(uploads)
-    found = _known(study, batch, batch.uploads)
+    # A look before the work; for one small record the work costs less than the look.
+    look = len(batch.uploads) > 1 or any(item.files for item in uploads)
+    found = _known(study, batch, batch.uploads) if look else {}
     new = [name for name in batch.uploads if name not in found]
-    recorded: dict[str, int] = {}
+    recorded: dict[str, Attempt] = {}
     if new:
         rows = _rows(study, batch, new)
         files = [item for name in new for item in _file_rows(study, rows[name], batch.uploads[name])]
         with transaction.atomic():
             # One writer of a study at a time: what is not there now cannot appear before the rows stand.
-            lock_stream(study.stream)
+            stream = lock_stream(study.stream)
             found |= _known(study, batch, new)
-            fresh = [rows[name] for name in new if name not in found]
-            record_all([*fresh, *(item for item in files if item.attempt.invocation_id not in found)])
-            recorded = {row.invocation_id: row.pk for row in fresh}
+            recorded = {name: rows[name] for name in new if name not in found}
+            kept = [item for item in files if item.attempt.invocation_id in recorded]
+            record_all([*recorded.values(), *kept], locked=stream)
     return [
-        Recorded(item.invocation_id, recorded.get(item.invocation_id) or found[item.invocation_id],
-                 item.invocation_id in recorded)
+        Recorded(name, row.pk, True, row)
+        if (row := recorded.get(name := item.invocation_id))
+        else Recorded(name, found[name], False)
         for item in uploads
-    ]  # fmt: skip
+    ]
 
 
 def _once(uploads: Sequence[AttemptUpload]) -> _Batch:
@@ -174,12 +179,10 @@ def _known(study: Study, batch: _Batch, names: Iterable[str]) -> dict[str, int]:
 
 def _rows(study: Study, batch: _Batch, names: Sequence[str]) -> dict[str, Attempt]:
     wanted = {slot for name in names if (slot := batch.uploads[name].values.get("slot"))}
-    slots = {
-        row.experiment_id: row
-        for row in SeedSlot.objects.filter(study=study, experiment_id__in=wanted).select_related(
-            "configuration"
-        )
-    }
+    light = SeedSlot.objects.select_related("configuration").only(
+        "study", "seed", "experiment_id", "configuration__total_training_steps"
+    )
+    slots = {row.experiment_id: row for row in light.filter(study=study, experiment_id__in=wanted)}
     pattern = (
         Protocol.objects.filter(study=study).values_list("document__completion_pattern", flat=True).first()
     )

@@ -20,7 +20,9 @@ def slot_states(slots: Iterable[SeedSlot]) -> dict[int, SlotState]:
     exclusions: dict[int, list[Exclusion]] = defaultdict(list)
     for exclusion in Exclusion.objects.filter(attempt__slot__in=rows):
         exclusions[exclusion.attempt_id].append(exclusion)
-    launches = {row.slot_id: row for row in NonLaunch.objects.filter(slot__in=rows)}
+    # Only where nothing was launched does it matter why.
+    idle = [pk for pk in rows if pk not in attempts]
+    launches = {row.slot_id: row for row in NonLaunch.objects.filter(slot__in=idle)} if idle else {}
     return {pk: slot_state_of(slot, attempts[pk], exclusions, launches.get(pk)) for pk, slot in rows.items()}
 
 

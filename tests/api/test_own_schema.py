@@ -40,7 +40,7 @@ def application(environ, start_response):
 
 schema.app = application
 few = settings(
-    max_examples=5,
+    max_examples=12,
     phases=[Phase.generate],
     deadline=None,
     derandomize=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -35,6 +36,16 @@ from studies.services.slots import attempt_states
 
 _CHUNK = 1 << 20
 _PARTS = ", ".join(FORM_FILES)
+
+
+_checkers = threading.local()
+
+
+def _checker() -> AttemptUploadSerializer:
+    """One for each thread: to make its fields anew for each record costs more than to check the record."""
+    if not hasattr(_checkers, "single"):
+        _checkers.single = AttemptUploadSerializer()
+    return _checkers.single
 
 
 class _States:
@@ -70,9 +81,7 @@ class AttemptList(_States, StudyTable):
         study = self.study
         uploaded = list(_uploaded(request))
         data = _record_of(request.data) if isinstance(request.data, QueryDict) else request.data
-        sent = AttemptUploadSerializer(data=data)
-        sent.is_valid(raise_exception=True)
-        values = dict(sent.validated_data)
+        values = dict(_checker().run_validation(data))
         _may_declare(request, values, files=bool(uploaded))
         try:
             files = [
@@ -84,7 +93,7 @@ class AttemptList(_States, StudyTable):
             raise refuse(error) from error
         except EvidenceTooLarge as error:
             raise TooLarge(str(error)) from error
-        row = self.get_queryset().prefetch_related("files").get(pk=recorded.attempt_id)
+        row = recorded.row or self.get_queryset().get(pk=recorded.attempt_id)
         self.prepare([row])
         body = AttemptDetailSerializer(row, context=self.get_serializer_context()).data
         return Response(body, status=201 if recorded.new else 200)

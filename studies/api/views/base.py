@@ -32,7 +32,7 @@ class StudyView(ConditionalView):
         """The study of the address, or 404."""
         if not hasattr(self, "_study"):
             slug = self.kwargs["study"]
-            study = Study.objects.select_related("pool", "parent").filter(slug=slug).first()
+            study = Study.objects.filter(slug=slug).first()
             if study is None:
                 raise NotFound(f"There is no study {slug!r}.")
             self._study = study
