@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 from studies.estimation.errors import EstimationError
@@ -19,14 +19,20 @@ from studies.estimation.payload import from_payload
 from studies.estimation.study import fit_final, retrospective
 
 
-def refit(payload: Mapping[str, Any]) -> dict[str, Any]:
+def refit(
+    payload: Mapping[str, Any], starting: Callable[[str], None] = lambda part: None
+) -> dict[str, Any]:
     """Folds, final fit and predictions for a payload, with the versions that computed them.
+
+    Args:
+        starting: is told each held-out family before its fit, then ``final``.
 
     Raises:
         EstimationError: a payload that can't be read, or whatever a fit refuses.
     """
     pool, rules, targets = from_payload(payload)
-    folds = retrospective(pool, rules)
+    folds = retrospective(pool, rules, starting)
+    starting("final")
     final = fit_final(pool, rules, targets)
     return {
         "retrospective": folds,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -208,19 +208,24 @@ def check_target_ids(configuration_ids: Sequence[str], rules: ProtocolRules) -> 
             )
 
 
-def retrospective(pool: Pool, rules: ProtocolRules) -> dict[str, Any]:
+def retrospective(
+    pool: Pool, rules: ProtocolRules, starting: Callable[[str], None] = lambda family: None
+) -> dict[str, Any]:
     """Fit and score each held-out family, under the archive's key names. Families are never pooled.
+
+    Args:
+        starting: is told each family before its fit.
 
     Raises:
         EstimationError: another pool than the protocol's, or whatever a method refuses.
     """
     check_pool(pool, rules)
+    folds = {}
     with one_thread():
-        return {
-            "folds": {
-                fold.family: _fold_record(fit(fold.fitting, rules), fold) for fold in leave_family_out(pool)
-            }
-        }
+        for fold in leave_family_out(pool):
+            starting(fold.family)
+            folds[fold.family] = _fold_record(fit(fold.fitting, rules), fold)
+    return {"folds": folds}
 
 
 def recompute_retrospective(stored: Mapping[str, Any], pool: Pool, rules: ProtocolRules) -> dict[str, Any]:
