@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from studies.archive.documents import Root
-from studies.archive.environment import recorded_python, recorded_versions, refit_in
 from studies.archive.errors import ArchiveError
-from studies.archive.layout import LAYOUTS, Layout
-from studies.archive.verification import Refit, Report, verify
+from studies.archive.layout import LAYOUTS
+from studies.archive.recorded_refit import recorded_refit
+from studies.archive.verification import Report, verify
 
 
 class Command(BaseCommand):
@@ -51,7 +50,11 @@ class Command(BaseCommand):
             )
         root = Root(options["archive"])
         try:
-            fresh = _recorded_refit(root, layout) if options["recorded_environment"] else None
+            fresh = None
+            if options["recorded_environment"]:
+                fresh = recorded_refit(
+                    root, layout, data_dir=Path(settings.DATA_DIR), source=Path(settings.BASE_DIR)
+                )
         except ArchiveError as error:
             report = Report(layout.slug, problem=str(error))
         else:
@@ -64,15 +67,6 @@ class Command(BaseCommand):
         )
         if not report.passed:
             sys.exit(1)
-
-
-def _recorded_refit(root: Root, layout: Layout) -> Refit:
-    fitting = LAYOUTS[layout.parent] if layout.parent else layout
-    path = fitting.path("fitted_model.json")
-    environment = root.document(path).get("numerical_environment")
-    versions = recorded_versions(environment if isinstance(environment, dict) else {}, path)
-    python = recorded_python(versions, Path(settings.DATA_DIR))
-    return partial(refit_in, python, source=Path(settings.BASE_DIR))
 
 
 def _write(path: Path, document: dict[str, Any]) -> None:
