@@ -13,14 +13,19 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rlvram_site.settings")
 from celery import Celery
 from celery.signals import worker_ready
 from django.conf import settings
+from kombu import Queue
 
 HOUR = 3600
 
 
 def _transport_options() -> dict[str, Any]:
     if not settings.BROKER_URL.startswith("filesystem:"):
-        # Redis hands an unacknowledged message to another worker after this time (s): longer than any task.
-        return {"visibility_timeout": 2 * HOUR}
+        # Redis hands an unacknowledged message to another worker after this time (s): longer than any job.
+        return {
+            "visibility_timeout": settings.BROKER_VISIBILITY_SECONDS,
+            "socket_connect_timeout": 5,
+            "socket_keepalive": True,
+        }
     folders = {name: settings.DATA_DIR / "broker" / name for name in ("messages", "control")}
     for folder in folders.values():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -41,11 +46,22 @@ app.conf.update(
     task_ignore_result=True,
     task_acks_late=True,
     task_reject_on_worker_lost=True,
+    # A worker serves both unless it is told otherwise (--queues); numerics takes long and much memory.
+    task_queues=[Queue("default"), Queue("numerics")],
+    task_default_queue="default",
     task_time_limit=HOUR,
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
     timezone="UTC",
-    beat_schedule={"check the ledger": {"task": "ledger.check_when_due", "schedule": HOUR}},
+    beat_schedule={
+        "check the ledger": {"task": "ledger.check_when_due", "schedule": HOUR},
+        "take jobs back": {
+            "task": "jobs.take_back",
+            "schedule": settings.JOB_TAKE_BACK_SECONDS,
+            # While no worker runs, one message is enough.
+            "options": {"expires": settings.JOB_TAKE_BACK_SECONDS},
+        },
+    },
 )
 app.set_default()
 app.autodiscover_tasks()
@@ -55,3 +71,4 @@ app.autodiscover_tasks()
 def _check_at_start(**kwargs: Any) -> None:
     # A site that runs for an hour a day never meets a nightly schedule.
     app.send_task("ledger.check_when_due")
+    app.send_task("jobs.take_back")

@@ -20,5 +20,6 @@ urlpatterns = [
     path("begin/samples/", home.load_samples, name="load-samples"),
     path("studies/<slug:slug>/", include(study_patterns)),
     path("transfer/", include("studies.urls_transfer")),
+    path("jobs/", include("studies.urls_jobs")),
     path("", include("studies.urls_records")),
 ]

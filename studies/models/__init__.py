@@ -1,15 +1,19 @@
-"""What is recorded about studies. Every table is append-only; what holds now is derived in ``studies.services``.
+"""What is recorded about studies. Every table but ``Job`` is append-only.
+
+What holds now is derived in ``studies.services``.
 
 ``plan``      pools, studies, protocols, amendments, architectures, configurations, slots
 ``outcomes``  attempts, exclusions, slots that were never launched, events, costs
 ``evidence``  files that an invocation left behind
 ``forecasts`` fitted models, prediction sets, predictions, seals, evaluations
 ``sources``   the documents behind all of it and their hashes
+``jobs``      work that workers do: rows that change, their history and results
 ``transfer``  tasks and queries of a pool's transfer suite, submissions and their scores
 """
 
 from studies.models.evidence import EvidenceBlob, EvidenceFile
 from studies.models.forecasts import Evaluation, FittedModel, Prediction, PredictionSet, Seal
+from studies.models.jobs import Job, JobEvent, JobResult
 from studies.models.outcomes import Allocation, Attempt, CostTotal, Event, Exclusion, NonLaunch
 from studies.models.plan import (
     Amendment,
@@ -42,6 +46,9 @@ __all__ = [
     "EvidenceFile",
     "Exclusion",
     "FittedModel",
+    "Job",
+    "JobEvent",
+    "JobResult",
     "ModelArchitecture",
     "NonLaunch",
     "Pool",

@@ -97,11 +97,17 @@ def record_evaluation(prediction_set: PredictionSet) -> tuple[Evaluation, bool]:
 
 def record_evaluations(study: Study) -> list[Evaluation]:
     """Record the evaluation of every held-out family and, if anything is predicted, of the panel."""
-    sets = fold_sets(study)
+    return [record_evaluation(item)[0] for item in _evaluated_sets(study)]
+
+
+def evaluation_inputs(study: Study) -> list[dict[str, str]]:
+    """Hashes by name of everything that ``record_evaluations`` computes from, set by set."""
+    return [_evaluate(item)[0] for item in _evaluated_sets(study)]
+
+
+def _evaluated_sets(study: Study) -> list[PredictionSet]:
     panel = panel_set(study)
-    if panel is not None:
-        sets.append(panel)
-    return [record_evaluation(item)[0] for item in sets]
+    return [*fold_sets(study), *([panel] if panel is not None else [])]
 
 
 def _evaluate(prediction_set: PredictionSet) -> tuple[dict[str, str], dict[str, Any]]:

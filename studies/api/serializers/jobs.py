@@ -12,8 +12,8 @@ class JobSerializer(serializers.ModelSerializer):
     """One job. ``done`` of ``total`` steps are made; ``lapsed`` says that its worker is lost."""
 
     study = serializers.CharField(source="study.slug", default=None)
-    rerun_of = serializers.PrimaryKeyRelatedField(read_only=True)
-    earlier = serializers.PrimaryKeyRelatedField(read_only=True)
+    rerun_of = serializers.IntegerField(source="rerun_of_id", allow_null=True, read_only=True)
+    earlier = serializers.IntegerField(source="earlier_id", allow_null=True, read_only=True)
     lapsed = serializers.BooleanField(read_only=True)
 
     class Meta:
@@ -59,7 +59,7 @@ class NothingSerializer(StrictSerializer):
 
 
 class LinkSerializer(serializers.Serializer):
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     address = serializers.CharField()
 
 

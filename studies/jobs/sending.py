@@ -1,0 +1,29 @@
+"""Handing a job's id to the broker."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from kombu.exceptions import KombuError
+
+from rlvram_site.celery import app
+from studies.models import Job
+
+TASK = "jobs.run"
+GRACE_SECONDS = 60
+"""Between the limit at which a job is told to stop and the one at which its process is killed."""
+
+
+def send(job: Job) -> str:
+    """Give the id to the job's queue. Returns why that failed, empty when it did not."""
+    try:
+        app.send_task(
+            TASK,
+            args=[job.pk],
+            queue=job.queue,
+            soft_time_limit=settings.JOB_TIME_LIMIT_SECONDS,
+            time_limit=settings.JOB_TIME_LIMIT_SECONDS + GRACE_SECONDS,
+            retry=False,
+        )
+    except (KombuError, OSError) as error:
+        return f"the broker did not take it ({type(error).__name__}); it is handed over again later"
+    return ""
