@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 from urllib.parse import quote
 
 from django.db import connection
@@ -23,7 +24,9 @@ def database_url() -> str:
     return f"postgresql://{quote(database['USER'], safe='')}{password}@{place}/{database['NAME']}"
 
 
-def start_python(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+def start_python(
+    *arguments: str, output: IO[str] | int = subprocess.PIPE, **environment: str
+) -> subprocess.Popen[str]:
     """``python ARGUMENTS`` from the repository root, with the site's real settings on the test's database."""
     return subprocess.Popen(
         [sys.executable, *arguments],
@@ -36,7 +39,7 @@ def start_python(*arguments: str, **environment: str) -> subprocess.Popen[str]:
             **environment,
         },
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stdout=output,
+        stderr=output,
         text=True,
     )
