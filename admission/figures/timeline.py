@@ -109,6 +109,7 @@ def _lane(figure: go.Figure, lane: str, here: Sequence[Moment], y: int, muted: b
             "symbol": [f"{symbol}-open" if muted and not symbol.endswith("-open") else symbol] * len(here),
             "color": colour,
             "size": [17 if m.current else 11 for m in here],
+            "opacity": 1,
             "line": {"color": colour, "width": 1.5},
         },
         hovertext=[f"{plain(m.when)}<br>{plain(m.title, 110)}" for m in here],

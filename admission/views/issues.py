@@ -15,7 +15,7 @@ from admission.figures.witnesses import witnesses_figure
 from admission.models import Correction, RecordedReplay, StatusUpdate, TrackedIssue, Witness
 from admission.services.changes import ChangeRow, change_rows
 from admission.services.overview import Overview, issue_cards, overview
-from admission.services.standing import corrections, stated_days, statuses, thread_count
+from admission.services.standing import corrections, stated_days, statuses, thread_count, until
 from admission.services.timeline import KINDS, Timeline, comments_per_day, find_statement, kind_counts
 from admission.services.witnesses import counts, scored_witnesses
 from admission.views.common import as_of, find_issue, page_context
@@ -67,7 +67,7 @@ def issue(request: HttpRequest, owner: str, name: str, number: int) -> HttpRespo
                 (name, KINDS[name][1], number) for name, number in kind_counts(found, moment.day).items()
             ],
             "days": stated_days(found)[:40],
-            "related": found.relatedissue_rows.order_by("repository", "number"),
+            "related": until(found.relatedissue_rows.all(), moment.day).order_by("repository", "number"),
         },
     )
 

@@ -99,6 +99,7 @@ def test_as_of_leaves_out_what_was_stated_later_on_every_page(art_848, client):
     assert "unresolved; reopened after #907 had closed it" in shown
     assert "September 25" not in shown
     assert f"{ISSUE}changes/?as_of=2026-09-17" in shown
+    assert "caladan#411" not in shown
     assert "#971" not in page(client, f"{ISSUE}changes/", as_of="2026-09-17")
     assert "Target backward" not in page(client, f"{ISSUE}witnesses/", as_of="2026-09-17")
     assert "af823635" not in page(client, f"{ISSUE}receipts/", as_of="2026-09-17")
