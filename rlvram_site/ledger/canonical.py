@@ -8,6 +8,7 @@ import json
 import math
 import uuid
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 
@@ -17,6 +18,8 @@ def canonical(value: Any) -> Any:
     Times become UTC with microseconds. Raises ``ValueError`` for what one of the two engines would refuse,
     round or forget: NaN and infinities, NUL characters, lone surrogates, object keys that are not text.
     """
+    if isinstance(value, dict):
+        return {_key(key): canonical(item) for key, item in value.items()}
     if isinstance(value, str):
         return _text(value)
     if value is None or isinstance(value, int):  # bool is an int as well
@@ -33,8 +36,6 @@ def canonical(value: Any) -> Any:
         return str(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return hashlib.sha256(bytes(value)).hexdigest()
-    if isinstance(value, dict):
-        return {_key(key): canonical(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [canonical(item) for item in value]
     raise ValueError(f"{type(value).__name__} cannot be recorded: {value!r}")
@@ -62,6 +63,7 @@ def _text(value: str) -> str:
     return value
 
 
+@lru_cache(maxsize=4096)  # the same few column names come again in every row
 def _key(key: Any) -> str:
     if not isinstance(key, str):
         raise ValueError(f"object key {key!r} is {type(key).__name__}, expected text")

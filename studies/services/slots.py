@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from studies.models import Attempt, Exclusion, NonLaunch, SeedSlot
-from studies.services.eligibility import AttemptState, Role, SlotState, slot_state_of
+from studies.services.eligibility import AttemptState, Role, SlotState, slot_state_of, standing_exclusion
 
 
 def slot_states(slots: Iterable[SeedSlot]) -> dict[int, SlotState]:
@@ -31,7 +31,11 @@ def attempt_states(attempts: Iterable[Attempt]) -> dict[int, AttemptState]:
     rows = list(attempts)
     by_slot = slot_states({row.slot_id: row.slot for row in rows if row.slot is not None}.values())
     found = {state.attempt.pk: state for slot in by_slot.values() for state in slot.attempts}
-    for row in rows:
-        if row.slot_id is None:
-            found[row.pk] = AttemptState(row, Role.UNPLANNED, None)
+    unplanned = [row for row in rows if row.slot_id is None]
+    against: dict[int, list[Exclusion]] = defaultdict(list)
+    if unplanned:
+        for exclusion in Exclusion.objects.filter(attempt__in=unplanned):
+            against[exclusion.attempt_id].append(exclusion)
+    for row in unplanned:
+        found[row.pk] = AttemptState(row, Role.UNPLANNED, standing_exclusion(against[row.pk]))
     return {row.pk: found[row.pk] for row in rows}
