@@ -43,7 +43,8 @@ from studies.transfer.suite import ALL_TRACKS, Suite, Task, Track
 from studies.views.transfer import figures, get_suite, suite_page, track_tables
 from studies.words import counted, listed, sentence
 
-PER_PAGE = 50
+QUERIES_PER_PAGE = 50
+SUBMISSIONS_PER_PAGE = 25
 SHOWN_STATES = ("useful", "approved_failed", "approved_above_margin", "rejected_usable", "rejected_rightly")
 
 
@@ -206,7 +207,7 @@ def submissions(request: HttpRequest, slug: str) -> HttpResponse:
         return suite_page(request, pool, "submissions", status=400, problem=problem, tracks=tracks)
     text = request.GET.get("q", "")[:100].replace("\x00", "")
     keys = score_keys(pool, track, text.strip())
-    page = Paginator(keys, PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(keys, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page"))
     return suite_page(
         request, pool, "submissions",
         tracks=tracks,
@@ -258,7 +259,7 @@ def queries(request: HttpRequest, slug: str) -> HttpResponse:
     if wanted.narrowed:
         names = queries_in_state(suite, wanted.queries, sides, wanted.state) if wanted.state else wanted.ids
         rows = rows.filter(query_id__in=names)
-    page = Paginator(rows.order_by("task__track", "task__task_id", "query_id"), PER_PAGE).get_page(
+    page = Paginator(rows.order_by("task__track", "task__task_id", "query_id"), QUERIES_PER_PAGE).get_page(
         request.GET.get("page")
     )
     return suite_page(

@@ -63,7 +63,7 @@ def pages(first: TransferSubmission) -> list[str]:
     return [
         f"{HOME}submissions/?track={TRACK}",
         f"{HOME}submissions/?track={TRACK}&q=predictor",
-        f"{HOME}submissions/?track={TRACK}&page=1000",
+        f"{HOME}submissions/?track={TRACK}&page=400",
         f"{HOME}compare/?with={key}",
         f"{HOME}queries/?with={key}&track={TRACK}",
         f"{HOME}submissions/{key}/",
@@ -91,11 +91,11 @@ def test_lists_and_comparisons_do_not_ask_more_with_ten_thousand_than_with_ten(c
     assert TransferSubmission.objects.count() == 10_000
 
 
-def test_a_page_of_the_list_holds_fifty_and_no_predictions(client, crowd):
+def test_a_page_of_the_list_holds_25_and_no_predictions(client, crowd):
     crowd(10_000)
     with CaptureQueriesContext(connection) as queries:
         page = client.get(f"{HOME}submissions/?track={TRACK}")
-    assert len(page.context["rows"].object_list) == 50
+    assert len(page.context["rows"].object_list) == 25
     assert page.context["rows"].paginator.count == 10_000
     assert not any("transferpredictions" in query["sql"] for query in queries)
-    assert any("LIMIT 50" in query["sql"] for query in queries)
+    assert any("LIMIT 25" in query["sql"] for query in queries)
