@@ -21,12 +21,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='attempt',
             name='content_sha256',
-            field=studies.models.base.Sha256Field(help_text="Digest of the upload's content: the same again is no news", null=True),
+            field=studies.models.base.Sha256Field(help_text="Digest of all that was uploaded", null=True),
         ),
         migrations.AddField(
             model_name='attempt',
             name='derivation',
-            field=models.JSONField(help_text='All that the classifier said: peaks by device, steps, what is wrong with the evidence', null=True),
+            field=models.JSONField(help_text='All that the classifier said, peaks by device and problems included', null=True),
         ),
         migrations.AddField(
             model_name='attempt',

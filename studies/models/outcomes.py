@@ -52,13 +52,13 @@ class Attempt(StudyRecord):
     evidence = models.JSONField(default=list, help_text="Lines the outcome rests on, the deciding one first")
     facts = models.JSONField(default=dict, help_text="Everything else the source states, by its own names")
     # What only an upload has; null for an imported attempt.
-    content_sha256 = Sha256Field(null=True, help_text="Digest of the upload's content: the same again is no news")
+    content_sha256 = Sha256Field(null=True, help_text="Digest of all that was uploaded")
     slot_name = models.CharField(max_length=200, null=True, help_text="The slot that the upload named")
     exit_code = models.IntegerField(null=True)
     exit_signal = models.PositiveIntegerField(null=True)
     claimed_diagnosis = models.CharField(max_length=60, null=True, help_text="The uploader's own diagnosis")
     derivation = models.JSONField(
-        null=True, help_text="All that the classifier said: peaks by device, steps, what is wrong with the evidence"
+        null=True, help_text="All that the classifier said, peaks by device and problems included"
     )
     texts = models.JSONField(null=True, help_text="Evidence that was sent inside the record, by kind")
 
@@ -74,6 +74,15 @@ class Attempt(StudyRecord):
 
     def __str__(self) -> str:
         return self.invocation_id
+
+    @property
+    def evidence_line(self) -> str:
+        """The line that decides, as ``file:line: text``; empty where nothing proves the outcome."""
+        if not self.evidence:
+            return ""
+        first = self.evidence[0]
+        place = first["file"] if first.get("line") is None else f"{first['file']}:{first['line']}"
+        return f"{place}: {first['text']}"
 
     @property
     def claim_disagrees(self) -> bool:

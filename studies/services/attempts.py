@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -183,9 +184,7 @@ def _rows(study: Study, batch: _Batch, names: Sequence[str]) -> dict[str, Attemp
         "study", "seed", "experiment_id", "configuration__total_training_steps"
     )
     slots = {row.experiment_id: row for row in light.filter(study=study, experiment_id__in=wanted)}
-    pattern = (
-        Protocol.objects.filter(study=study).values_list("document__completion_pattern", flat=True).first()
-    )
+    pattern = _completion_pattern(study)
     rules: dict[int | None, CompletionRule] = {}
     rows, problems = {}, []
     for name in names:
@@ -201,6 +200,22 @@ def _rows(study: Study, batch: _Batch, names: Sequence[str]) -> dict[str, Attemp
     if problems:
         raise UploadRefused(problems)
     return rows
+
+
+_patterns: dict[tuple[int, dt.datetime], str | None] = {}
+
+
+def _completion_pattern(study: Study) -> str | None:
+    """The base protocol's key. No amendment may touch it, so it is asked for once."""
+    key = (study.pk, study.recorded_at)
+    if key not in _patterns:
+        found = Protocol.objects.filter(study=study).values_list("document__completion_pattern", flat=True)[
+            :1
+        ]
+        if not found:
+            return None
+        _patterns[key] = found[0]
+    return _patterns[key]
 
 
 def _row(

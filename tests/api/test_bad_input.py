@@ -189,7 +189,8 @@ def test_damaged_evidence_is_kept_and_reported(study, uploader, name, data):
     answer = uploader.form(ATTEMPTS, {"invocation_id": "run-1", "files": SimpleUploadedFile(name, data)})
     assert answer.status_code == 201, answer.content
     assert answer.json()["outcome"] == "unresolved"
-    assert answer.json()["files"][0]["sha256"] == hashlib.sha256(data).hexdigest()
+    kept = uploader.get(f"{ATTEMPTS}by-id/run-1/files/").json()["results"]
+    assert kept[0]["sha256"] == hashlib.sha256(data).hexdigest()
 
 
 def test_exclusions_are_records_that_supersede_each_other(study, uploader):

@@ -20,6 +20,11 @@ def slot_name(study, index=0) -> str:
     return SeedSlot.objects.filter(study=study)[index].experiment_id
 
 
+def shown(api, name="run-1") -> dict:
+    """The attempt at its own address."""
+    return api.get(f"{ATTEMPTS}by-id/{name}/").json()
+
+
 def completed(study, name="run-1", **fields):
     return {
         "invocation_id": name, "slot": slot_name(study), "exit_code": 0, "log": COMPLETED, "samples": SAMPLES,
@@ -33,7 +38,7 @@ def test_a_completed_run_shows_its_outcome_peak_and_evidence_line(study, uploade
     body = answer.json()
     assert (body["outcome"], body["origin"], body["peak_mib"]) == ("completed", "derived", 38000)
     assert body["evidence_line"].startswith("sent.log:2: step:1")
-    assert body["role"] == "eligible"
+    assert shown(uploader)["role"] == "eligible"
     slot = uploader.get(f"studies/demo/slots/{slot_name(study)}/").json()
     assert (slot["state"], slot["eligible_attempt"]) == ("completed", "run-1")
 
@@ -42,7 +47,7 @@ def test_a_memory_failure_has_its_line_and_no_peak(study, uploader):
     body = uploader.post(ATTEMPTS, completed(study, exit_code=1, log=OUT_OF_MEMORY)).json()
     assert (body["outcome"], body["diagnosis"], body["peak_mib"]) == ("memory_failure", "cuda_oom", None)
     assert body["observed_peak_mib"] == 38000
-    assert "CUDA out of memory" in body["evidence"][0]["text"]
+    assert "CUDA out of memory" in shown(uploader)["evidence"][0]["text"]
 
 
 def test_a_completion_without_sampled_memory_resolves_nothing(study, uploader):
@@ -58,7 +63,7 @@ def test_peaks_can_come_without_their_samples(study, uploader):
     del sent["samples"]
     body = uploader.post(ATTEMPTS, sent).json()
     assert (body["outcome"], body["peak_mib"]) == ("completed", 31000.5)
-    assert body["derivation"]["device_peaks_mib"] == {"GPU-a": 30000, "GPU-b": 31000.5}
+    assert shown(uploader)["derivation"]["device_peaks_mib"] == {"GPU-a": 30000, "GPU-b": 31000.5}
 
 
 def test_the_same_again_changes_nothing(study, uploader):
@@ -66,7 +71,7 @@ def test_the_same_again_changes_nothing(study, uploader):
     links = LedgerEntry.objects.count()
     again = uploader.post(ATTEMPTS, completed(study, facts={"a": 2, "b": 1}))
     assert (first.status_code, again.status_code) == (201, 200)
-    assert again.json() == first.json()
+    assert {**again.json(), "status": "recorded"} == first.json()
     assert LedgerEntry.objects.count() == links
 
 
@@ -83,7 +88,8 @@ def test_other_content_under_the_same_id_is_refused_and_changes_nothing(study, u
 
 def test_an_unknown_slot_is_kept_as_unplanned_and_counts_nowhere(study, uploader):
     body = uploader.post(ATTEMPTS, completed(study, slot="nobody-planned-this")).json()
-    assert (body["slot"], body["slot_name"], body["role"]) == (None, "nobody-planned-this", "unplanned")
+    assert (body["slot"], body["slot_name"]) == (None, "nobody-planned-this")
+    assert shown(uploader)["role"] == "unplanned"
     listed = uploader.get(f"{ATTEMPTS}?planned=false").json()["results"]
     assert [row["invocation_id"] for row in listed] == ["run-1"]
     assert {row["state"] for row in uploader.get("studies/demo/slots/").json()["results"]} == {"unresolved"}
@@ -122,7 +128,7 @@ def test_files_come_with_a_form_and_are_kept_with_their_hashes(study, uploader):
     body = answer.json()
     assert (body["outcome"], body["peak_mib"]) == ("completed", 38000)
     assert body["evidence_line"].startswith("console.txt.log:2:")
-    files = {item["name"]: item for item in body["files"]}
+    files = {item["name"]: item for item in shown(uploader, "run-9")["files"]}
     assert files["gpu-memory-7.csv.gz"]["sha256"] == hashlib.sha256(packed).hexdigest()
     assert {item["kind"] for item in files.values()} == {"log", "samples", "other"}
     stored = uploader.get(f"studies/demo/evidence/{hashlib.sha256(packed).hexdigest()}/")
@@ -140,7 +146,7 @@ def test_the_record_of_a_form_can_be_one_json_part(study, uploader):
     )
     assert answer.status_code == 201, answer.content
     assert answer.json()["diagnosis"] == "cuda_oom"
-    assert answer.json()["facts"] == {"host": {"device_count": 2}}
+    assert shown(uploader, "run-9")["facts"] == {"host": {"device_count": 2}}
 
 
 def test_bytes_sent_before_are_named_by_their_hash(study, uploader):
@@ -180,7 +186,7 @@ def test_scheduler_records_say_that_the_host_ran_out_of_memory(study, uploader):
     }
     body = uploader.post(ATTEMPTS, sent).json()
     assert (body["outcome"], body["diagnosis"]) == ("unresolved", "host_memory")
-    assert body["evidence"][0]["file"] == "sacct.sent.txt"
+    assert shown(uploader, "run-3")["evidence"][0]["file"] == "sacct.sent.txt"
 
 
 def test_foreign_processes_contaminate_a_run(study, uploader):

@@ -15,7 +15,7 @@ class AttemptSerializer(serializers.ModelSerializer):
     slot = serializers.SerializerMethodField(help_text="experiment_id; null for an unplanned invocation")
     role = serializers.SerializerMethodField(help_text="What it is to its slot: only an eligible one counts")
     exclusion = serializers.SerializerMethodField(help_text="Why it is excluded; null when it is not")
-    evidence_line = serializers.SerializerMethodField(help_text="The line that decides, as file:line: text")
+    evidence_line = serializers.CharField(read_only=True, help_text="The line that decides")
     claim_disagrees = serializers.BooleanField(read_only=True)
 
     class Meta:
@@ -39,13 +39,6 @@ class AttemptSerializer(serializers.ModelSerializer):
     def get_exclusion(self, row: Attempt) -> str | None:
         exclusion = self._state(row).exclusion
         return exclusion.reason if exclusion else None
-
-    def get_evidence_line(self, row: Attempt) -> str:
-        if not row.evidence:
-            return ""
-        first = row.evidence[0]
-        place = first["file"] if first.get("line") is None else f"{first['file']}:{first['line']}"
-        return f"{place}: {first['text']}"
 
 
 class EvidenceFileSerializer(serializers.ModelSerializer):
@@ -76,6 +69,31 @@ class AttemptDetailSerializer(AttemptSerializer):
 
     class Meta(AttemptSerializer.Meta):
         fields = [*AttemptSerializer.Meta.fields, "evidence", "derivation", "files", "facts", "texts"]
+
+
+class ReceiptSerializer(serializers.Serializer):
+    """What an upload was understood as. The attempt's own address has the rest."""
+
+    SAME = (
+        "invocation_id", "slot_name", "outcome", "origin", "source", "diagnosis", "reason", "evidence_line",
+        "claimed_diagnosis", "claim_disagrees", "peak_mib", "observed_peak_mib", "content_sha256",
+    )  # fmt: skip
+
+    invocation_id = serializers.CharField()
+    status = serializers.ChoiceField(choices=["recorded", "unchanged"])
+    slot = serializers.CharField(allow_null=True, help_text="experiment_id; null for an unplanned invocation")
+    slot_name = serializers.CharField(allow_null=True, help_text="The slot that the upload named")
+    outcome = serializers.CharField()
+    origin = serializers.CharField()
+    source = serializers.CharField(allow_blank=True)  # type: ignore[assignment]
+    diagnosis = serializers.CharField(allow_blank=True)
+    reason = serializers.CharField(allow_blank=True)
+    evidence_line = serializers.CharField(allow_blank=True, help_text="The line that decides")
+    claimed_diagnosis = serializers.CharField(allow_null=True)
+    claim_disagrees = serializers.BooleanField()
+    peak_mib = serializers.FloatField(allow_null=True)
+    observed_peak_mib = serializers.FloatField(allow_null=True)
+    content_sha256 = serializers.CharField()
 
 
 class RecordedSerializer(serializers.Serializer):

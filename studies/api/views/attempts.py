@@ -21,7 +21,12 @@ from rlvram_site.api.parsers import BoundedJSONParser, BoundedMultiPartParser
 from rlvram_site.api.permissions import scopes_of
 from studies.api.entries import FORM_FILES, entries_of, file_entry
 from studies.api.filters import AttemptFilter
-from studies.api.serializers.outcomes import AttemptDetailSerializer, AttemptSerializer, BatchResultSerializer
+from studies.api.serializers.outcomes import (
+    AttemptDetailSerializer,
+    AttemptSerializer,
+    BatchResultSerializer,
+    ReceiptSerializer,
+)
 from studies.api.serializers.uploads import (
     AttemptFormSerializer,
     AttemptUploadSerializer,
@@ -74,7 +79,7 @@ class AttemptList(_States, StudyTable):
 
     @extend_schema(
         request={"application/json": AttemptUploadSerializer, "multipart/form-data": AttemptFormSerializer},
-        responses={201: AttemptDetailSerializer, 200: AttemptDetailSerializer},
+        responses={201: ReceiptSerializer, 200: ReceiptSerializer},
         filters=False,
     )
     def post(self, request: Request, *args, **kwargs) -> HttpResponseBase:
@@ -94,9 +99,17 @@ class AttemptList(_States, StudyTable):
         except EvidenceTooLarge as error:
             raise TooLarge(str(error)) from error
         row = recorded.row or self.get_queryset().get(pk=recorded.attempt_id)
-        self.prepare([row])
-        body = AttemptDetailSerializer(row, context=self.get_serializer_context()).data
-        return Response(body, status=201 if recorded.new else 200)
+        return Response(_receipt(row, recorded.new), status=201 if recorded.new else 200)
+
+
+def _receipt(row: Attempt, new: bool) -> dict[str, Any]:
+    """What ``ReceiptSerializer`` documents, from the row as it stands."""
+    same = ReceiptSerializer.SAME
+    return {
+        "status": "recorded" if new else "unchanged",
+        "slot": row.slot.experiment_id if row.slot else None,
+        **{name: getattr(row, name) for name in same},
+    }
 
 
 class AttemptBatch(StudyView):
