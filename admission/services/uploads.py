@@ -19,8 +19,8 @@ from admission.services.recording import record_row, stated_time
 from admission.services.timeline import find_statement
 
 _Row = TypeVar("_Row", bound=IssueRecord)
-# How a row came here is no part of what it says.
-_NOT_CONTENT = {"origin"}
+# How a row came here, and what is computed from it, is no part of what was sent.
+_NOT_CONTENT = {"origin", "results"}
 _TIME = {"stated_words", "stated_precision", "stated_day", "sort_at"}
 
 
@@ -42,18 +42,17 @@ def record_once(
     Raises ``ValidationError`` by field, ``OtherContent`` for a key that stands with other content.
     """
     locked_issue(*issue.address)
+    if isinstance(row, StatusUpdate):
+        row.heading = row.heading or row.claim
     found = find_statement(issue, row.key) if row.key else None
     if found is None:
         if isinstance(row, StatusUpdate):
-            row.heading = row.heading or row.claim
             stem = f"{stem}-{stated_time(stated).day:%Y%m%d}"
         record_row(issue, row, stem, stated, origin)
         return row, True
     there = found.row
     if type(there) is not type(row):
         raise OtherContent(row.key, "key", f"{row.key!r} is a record in {found.section} already")
-    if isinstance(row, StatusUpdate):
-        row.heading = row.heading or row.claim
     if stated:
         row.set_stated(stated_time(stated))
     _check_same(there, row, _NOT_CONTENT if stated else _NOT_CONTENT | _TIME)
@@ -106,5 +105,3 @@ def replay_row(
     return RecordedReplay(
         key=key, witness=witness, title=title, document=document, policies=policies, results=results
     )
-
-

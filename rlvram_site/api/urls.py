@@ -26,5 +26,6 @@ urlpatterns = [
     path("schema/", views.Schema.as_view(), name="api-schema"),
     path("docs/", views.Docs.as_view(), name="api-docs"),
     path("", include("studies.api.urls")),
+    path("admission/", include("admission.api.urls")),
     path("<anything:address>", views.unknown_address),
 ]
