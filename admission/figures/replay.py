@@ -55,6 +55,7 @@ def replay_figure(results: dict[str, Any]) -> go.Figure:
             font={"size": 12}, bgcolor="var(--surface)", borderpad=1,
         )  # fmt: skip
     figure.update_layout(
+        template=None,
         height=58 * count + 96 + 22 * len(policies),
         margin={"l": 8, "r": 12, "t": 12, "b": 40},
         xaxis={"type": "log", "title": {"text": "GiB, logarithmic"}, "fixedrange": True, "dtick": 1},

@@ -82,6 +82,7 @@ def timeline_figure(
             xanchor="right",
         )
     figure.update_layout(
+        template=None,
         height=46 * max(1, len(lanes)) + 80,
         margin={"l": 8, "r": 8, "t": 24, "b": 36},
         showlegend=False,

@@ -72,6 +72,7 @@ def witnesses_figure(lines: Sequence[DecisionLine]) -> go.Figure:
     _points(figure, "request that failed", failed, "x", VERMILION, 11, 1)
     labels = [_label(line, at) for line, at in zip(rows, y, strict=True)]
     figure.update_layout(
+        template=None,
         height=ROW * len(rows) + 120,
         margin={"l": 8, "r": 12, "t": 10, "b": 46},
         xaxis={

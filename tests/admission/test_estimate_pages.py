@@ -28,7 +28,7 @@ def test_the_calculator_opens_with_a_real_shape_under_every_policy(client, db):
 
 def test_a_typed_shape_is_priced_and_the_deciding_term_is_named(client, db):
     page = client.get(CALCULATOR, SHAPE).content.decode()
-    assert "they ask for 6,713,560,268 B (6.252 GiB) to 26,854,241,075 B" in page
+    assert "They ask for 6,713,560,268 B (6.252 GiB) to 26,854,241,075 B" in page
     assert "static compute" in page
     assert "expert floor" in page
     assert "106,432 × 2,048 × 2 × 14 = 6,103,236,608 B" in page
