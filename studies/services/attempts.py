@@ -180,21 +180,20 @@ def _known(study: Study, batch: _Batch, names: Iterable[str]) -> dict[str, int]:
 
 def _rows(study: Study, batch: _Batch, names: Sequence[str]) -> dict[str, Attempt]:
     wanted = {slot for name in names if (slot := batch.uploads[name].values.get("slot"))}
-    light = SeedSlot.objects.select_related("configuration").only(
-        "study", "seed", "experiment_id", "configuration__total_training_steps"
+    planned = SeedSlot.objects.filter(study=study, experiment_id__in=wanted).values_list(
+        "experiment_id", "pk", "configuration__total_training_steps"
     )
-    slots = {row.experiment_id: row for row in light.filter(study=study, experiment_id__in=wanted)}
+    slots = {name: (pk, steps) for name, pk, steps in planned} if wanted else {}
     pattern = _completion_pattern(study)
     rules: dict[int | None, CompletionRule] = {}
     rows, problems = {}, []
     for name in names:
         upload = batch.uploads[name]
-        slot = slots.get(upload.values.get("slot") or "")
-        steps = slot.configuration.total_training_steps if slot else None
+        slot_id, steps = slots.get(upload.values.get("slot") or "", (None, None))
         try:
             if steps not in rules:
                 rules[steps] = completion_rule({"completion_pattern": pattern}, steps)
-            rows[name] = _row(study, upload, slot, rules[steps], batch.digests[name])
+            rows[name] = _row(study, upload, slot_id, rules[steps], batch.digests[name])
         except EvidenceError as error:
             problems.append(Problem(batch.places[name], error.field, str(error)))
     if problems:
@@ -219,12 +218,12 @@ def _completion_pattern(study: Study) -> str | None:
 
 
 def _row(
-    study: Study, upload: AttemptUpload, slot: SeedSlot | None, rule: CompletionRule, sha256: str
+    study: Study, upload: AttemptUpload, slot_id: int | None, rule: CompletionRule, sha256: str
 ) -> Attempt:
     values = upload.values
     row = Attempt(
         study=study,
-        slot=slot,
+        slot_id=slot_id,
         slot_name=values.get("slot"),
         invocation_id=upload.invocation_id,
         content_sha256=sha256,

@@ -107,7 +107,7 @@ def _receipt(row: Attempt, new: bool) -> dict[str, Any]:
     same = ReceiptSerializer.SAME
     return {
         "status": "recorded" if new else "unchanged",
-        "slot": row.slot.experiment_id if row.slot else None,
+        "slot": row.slot_name if row.slot_id is not None else None,
         **{name: getattr(row, name) for name in same},
     }
 
