@@ -126,11 +126,21 @@ def issue_key(*, name: str, owner, scopes: list[str], study=None, expires_at=Non
     return key, secret
 
 
+_NEEDED = (
+    "name", "prefix", "hashed_key", "scopes", "study", "expires_at", "owner__username", "owner__is_active",
+    "owner__is_staff", "revocation__key", "revocation__recorded_at", "use__key", "use__last_used_at",
+)  # fmt: skip
+"""What every request needs to know of its key; one is read for each of them."""
+
+
 def find_key(secret: str) -> ApiKey | None:
     """The key that ``secret`` opens, valid or not; None when there is none."""
     prefix, _, rest = secret.partition(".")
     key = (
-        ApiKey.objects.select_related("owner", "revocation", "use").filter(prefix=prefix).first()
+        ApiKey.objects.select_related("owner", "revocation", "use")
+        .only(*_NEEDED)
+        .filter(prefix=prefix)
+        .first()
         if rest and len(prefix) <= 8
         else None
     )
