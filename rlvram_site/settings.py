@@ -85,6 +85,9 @@ def _database() -> dict[str, Any]:
             "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
         )
     if database["ENGINE"] == "django.db.backends.sqlite3":
+        # The last connection that closes copies the write-ahead log back into the file. To do that after
+        # every request would cost more than the request.
+        database["CONN_MAX_AGE"] = 600
         ours: dict[str, Any] = {
             # IMMEDIATE takes the write lock when a transaction starts, so that two writers queue instead of
             # failing half-way with "database is locked".
@@ -282,6 +285,7 @@ SPECTACULAR_SETTINGS = {
         "OutcomeEnum": "studies.models.Attempt.Outcome",
         "EvidenceKindEnum": "studies.models.EvidenceFile.Kind",
         "SetKindEnum": "studies.models.PredictionSet.Kind",
+        "RecordedStatusEnum": ["recorded", "unchanged"],
         "WitnessOutcomeEnum": "admission.models.Witness.Outcome",
         "RecordOriginEnum": "admission.models.base.Origin",
         "AttemptOriginEnum": "studies.models.Attempt.Origin",
