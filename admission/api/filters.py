@@ -6,9 +6,9 @@ import datetime as dt
 from typing import Any
 
 import django_filters as filters
-from django.db.models import Q, QuerySet
+from django.db.models import BooleanField, Q, QuerySet
 
-from admission.api.fields import AsOfFilter
+from admission.api.fields import AsOfFilter, FlagFilter
 from admission.models import (
     Change,
     ChangeHead,
@@ -42,6 +42,8 @@ class IssueFilter(filters.FilterSet):
 
 class RecordFilter(filters.FilterSet):
     """What every table of an issue takes."""
+
+    FILTER_DEFAULTS = {**filters.FilterSet.FILTER_DEFAULTS, BooleanField: {"filter_class": FlagFilter}}
 
     as_of = AsOfFilter()
 
@@ -113,7 +115,7 @@ class ReceiptFilter(RecordFilter):
 
 
 class QuestionFilter(RecordFilter):
-    open = filters.BooleanFilter(method="by_open", label="Whether it is still unproved")
+    open = FlagFilter(method="by_open", label="Whether it is still unproved")
 
     class Meta:
         model = OpenQuestion
@@ -155,7 +157,7 @@ class WitnessFilter(RecordFilter):
     witness_class = filters.ChoiceFilter(
         method="by_class", choices=[(name.value, name.value) for name in WitnessClass]
     )
-    scored = filters.BooleanFilter(method="by_scored", label="Whether it ran to a result")
+    scored = FlagFilter(method="by_scored", label="Whether it ran to a result")
 
     class Meta:
         model = Witness
@@ -186,7 +188,7 @@ class ReplayFilter(OfWitnessFilter):
 
 
 class ProposalFilter(RecordFilter):
-    decided = filters.BooleanFilter(field_name="decision", lookup_expr="isnull", exclude=True)
+    decided = FlagFilter(field_name="decision", lookup_expr="isnull", exclude=True)
 
     class Meta:
         model = Proposal

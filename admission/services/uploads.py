@@ -34,11 +34,13 @@ class OtherContent(Exception):
 
 @transaction.atomic
 def record_once(
-    issue: TrackedIssue, row: _Row, stem: str, *, stated: str = "", origin: Origin = Origin.UPLOAD
-) -> tuple[_Row, bool]:
+    issue: TrackedIssue, row: _Row, stem: str, *, stated: str = "", otherwise: str = "",
+    origin: Origin = Origin.UPLOAD,
+) -> tuple[_Row, bool]:  # fmt: skip
     """The recorded row, and whether it is new. A row without a key gets one made from ``stem``.
 
-    An empty ``stated`` means now for a new row, and says nothing about one that stands.
+    Without ``stated``, a new row was stated when ``otherwise`` says (empty: now), and nothing is said about
+    the time of one that stands.
     Raises ``ValidationError`` by field, ``OtherContent`` for a key that stands with other content.
     """
     locked_issue(*issue.address)
@@ -47,8 +49,8 @@ def record_once(
     found = find_statement(issue, row.key) if row.key else None
     if found is None:
         if isinstance(row, StatusUpdate):
-            stem = f"{stem}-{stated_time(stated).day:%Y%m%d}"
-        record_row(issue, row, stem, stated, origin)
+            stem = f"{stem}-{stated_time(stated or otherwise).day:%Y%m%d}"
+        record_row(issue, row, stem, stated or otherwise, origin)
         return row, True
     there = found.row
     if type(there) is not type(row):
@@ -82,14 +84,14 @@ def _targets(row: IssueRecord) -> Iterable[IssueRecord]:
 def record_witness(
     issue: TrackedIssue, witness: Witness, measurements: Iterable[tuple[Measurement, str]], stated: str = ""
 ) -> tuple[Witness, bool]:
-    """A witness with its measurements (each with its own stated time), all of them or nothing.
+    """A witness with its measurements (each with its own stated time, or the witness's), all or nothing.
 
     The flag says whether anything of it is new. Errors as in ``record_once``.
     """
     witness, new = record_once(issue, witness, "witness", stated=stated)
     for measurement, said in measurements:
         measurement.witness = witness
-        _, added = record_once(issue, measurement, "measurement", stated=said or stated)
+        _, added = record_once(issue, measurement, "measurement", stated=said, otherwise=stated)
         new = new or added
     return witness, new
 

@@ -25,6 +25,8 @@ from admission.models import (
 from studies.api.fields import ObjectField, StrictSerializer
 
 COMMON = ["key", "stated", "stated_in", "sentence"]
+NUMBER = {"number": {"max_value": 2**31 - 1}}
+"""What both database engines keep."""
 
 
 class RecordUpload(StrictSerializer, serializers.ModelSerializer):
@@ -67,6 +69,7 @@ class ChangeUpload(RecordUpload):
     class Meta:
         model = Change
         fields = [*COMMON, "repository", "number", "title", "scope"]
+        extra_kwargs = NUMBER
 
 
 class HeadUpload(RecordUpload):
@@ -89,7 +92,7 @@ class ReviewUpload(RecordUpload):
                   "note", "carried_from", "carry_reason", "withdraws"]  # fmt: skip
 
     change = Pointer(queryset=Change.objects.all())
-    findings = FindingUpload(many=True, required=False)
+    findings = FindingUpload(many=True, required=False, max_length=1000)
     carried_from = Pointer(queryset=Review.objects.all(), required=False, allow_null=True)
     withdraws = Pointer(queryset=Review.objects.all(), required=False, allow_null=True)
 
@@ -118,6 +121,7 @@ class RelatedUpload(RecordUpload):
     class Meta:
         model = RelatedIssue
         fields = [*COMMON, "repository", "number", "title", "why_separate"]
+        extra_kwargs = NUMBER
 
 
 MEASURED = ["label", "basis", "size_bytes", "size_words", "measured_from", "measured_to",
@@ -156,7 +160,7 @@ class WitnessUpload(RecordUpload):
     key = KeyField()
     same_shape_as = Pointer(queryset=Witness.objects.all(), required=False, allow_null=True)
     contradicted_by = Pointer(queryset=Witness.objects.all(), required=False, allow_null=True)
-    measurements = OwnMeasurementUpload(many=True, required=False)
+    measurements = OwnMeasurementUpload(many=True, required=False, max_length=100)
 
 
 class PoliciesField(serializers.ListField):
@@ -227,6 +231,6 @@ class PriceRequest(StrictSerializer):
 
     model = PricedModel()
     forward = PricedForward()
-    observations = SeenForward(many=True, required=False)
+    observations = SeenForward(many=True, required=False, max_length=1000)
     usable_bytes = _whole(0, required=False, allow_null=True, help_text="Left out: no decision")
     policies = PoliciesField()
