@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from rest_framework import serializers
@@ -25,6 +26,8 @@ from admission.models import (
 from studies.api.fields import ObjectField, StrictSerializer
 
 COMMON = ["key", "stated", "stated_in", "sentence"]
+MAX_WORK = 4_000_000
+"""Steps squared times policies of one replay: about a second's work."""
 NUMBER = {"number": {"max_value": 2**31 - 1}}
 """What both database engines keep."""
 
@@ -179,6 +182,15 @@ class ReplayRequest(StrictSerializer):
 
     document = ObjectField(max_bytes=MAX_DOCUMENT_SIZE, help_text="model, steps and perhaps source")
     policies = PoliciesField()
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        steps, policies = attrs["document"].get("steps"), len(attrs["policies"])
+        # Each candidate may be priced against each observation, so the work grows with the square.
+        most = math.isqrt(MAX_WORK // max(1, policies))
+        if isinstance(steps, list) and len(steps) > most:
+            found = f"has {len(steps)} steps under {policies} policies, expected at most {most} at once"
+            raise serializers.ValidationError({"document": found})
+        return attrs
 
 
 class ReplayUpload(ReplayRequest):
