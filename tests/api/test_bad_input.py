@@ -178,7 +178,7 @@ def test_a_form_with_an_unknown_part_or_a_field_twice_is_refused(study, uploader
     [
         ("training-1.log", b"\x00\xff\xfe binary \x00" * 50),
         ("training-1.log", zlib.compress(b"not gzip")),
-        ("gpu-memory-1.csv.gz", gzip.compress(b"1700000000000000000,5\n")[:-6]),
+        ("gpu-memory-1.csv.gz", gzip.compress(b"1700000000000000000,5\n", mtime=0)[:-6]),
         ("trial-1.json", b'{"exit_code": ' + b"9" * 60 + b', "failure_kind": "\\ud800"}'),
         ("trial-1.json", b"[" * 100_000),
         ("sacct.txt", b"\x00|\x00|\x00"),
