@@ -31,6 +31,7 @@ LONGEST_PAUSE = 60.0  # s
 TIMEOUT = (10, 300)  # s: to connect, to wait for an answer
 TRY_AGAIN = {429, 500, 502, 503, 504}
 CHUNK = 1 << 20
+MAX_MIB = 60.0
 NOT_EVIDENCE = (".pyc", ".swp", ".tmp", ".pt", ".safetensors", ".bin")
 
 
@@ -101,7 +102,9 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--record", type=Path, metavar="FILE", help="JSON with further fields of the record")
     parser.add_argument("--private", action="store_true", help="send only hashes of the files")
     parser.add_argument("--key", help="the API key; better in the environment variable RLVRAM_KEY")
-    parser.add_argument("--max-mib", type=float, default=60, help="of a larger log only its tail is sent")
+    parser.add_argument(
+        "--max-mib", type=float, default=MAX_MIB, help="of a larger log only its tail is sent"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     return parser
 
@@ -120,13 +123,21 @@ def collect(options: argparse.Namespace) -> tuple[dict[str, Any], list[Part]]:
     for name, value in (("slot", options.slot), ("exit_code", options.exit_code), ("signal", options.signal)):
         if value is not None:
             record[name] = value
-    limit = int(options.max_mib * (1 << 20))
-    parts = [_part(path, limit) for path in _files(options.paths)]
+    return record, collect_files(options.paths, options.max_mib)
+
+
+def collect_files(paths: Sequence[Path], max_mib: float = MAX_MIB) -> list[Part]:
+    """The files to send, of a run directory or one by one; of a larger log only its tail.
+
+    Raises ``BadInput``.
+    """
+    limit = int(max_mib * (1 << 20))
+    parts = [_part(path, limit) for path in _files(paths)]
     names = [part.name for part in parts]
     for name in names:
         if names.count(name) > 1:
             raise BadInput(f"two files are called {name}, expected each name once")
-    return record, parts
+    return parts
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from studies.views import costs, events, home, overview, pairs, protocol, unscored
+from studies.views import costs, events, home, hosts, overview, pairs, protocol, unscored
 
 study_patterns = [
     path("", overview.overview, name="study"),
@@ -21,5 +21,7 @@ urlpatterns = [
     path("studies/<slug:slug>/", include(study_patterns)),
     path("transfer/", include("studies.urls_transfer")),
     path("jobs/", include("studies.urls_jobs")),
+    path("hosts/", hosts.hosts, name="hosts"),
+    path("hosts/<slug:name>/", hosts.host, name="host"),
     path("", include("studies.urls_records")),
 ]

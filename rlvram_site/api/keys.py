@@ -27,6 +27,7 @@ class Scope(models.TextChoices):
     EVALUATIONS = "evaluations", "record evaluations"
     WITNESSES = "witnesses", "add admission witnesses and observations"
     JOBS = "jobs", "start, retry and cancel jobs"
+    HOSTS = "hosts", "register as a GPU host and run its jobs"
     EXCLUSIONS = "exclusions", "exclude attempts and lift exclusions"
     STATUS = "status", "post status updates, reviews and heads of tracked issues"
 

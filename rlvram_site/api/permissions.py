@@ -13,7 +13,7 @@ REVIEWER, UPLOADER = "reviewer", "uploader"
 ROLE_SCOPES: dict[str, frozenset[str]] = {
     REVIEWER: frozenset({Scope.READ}),
     UPLOADER: frozenset(
-        {Scope.READ, Scope.PLAN, Scope.ATTEMPTS, Scope.EVALUATIONS, Scope.WITNESSES, Scope.JOBS}
+        {Scope.READ, Scope.PLAN, Scope.ATTEMPTS, Scope.EVALUATIONS, Scope.WITNESSES, Scope.JOBS, Scope.HOSTS}
     ),
 }
 """Scopes of a signed-in person by the names of their groups; staff have every scope."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path, register_converter
 
-from studies.api.views import attempts, evidence, forecasts, jobs, plan
+from studies.api.views import attempts, evidence, forecasts, hosts, jobs, plan
 
 
 class Sha256Converter:
@@ -49,7 +49,16 @@ job_patterns = [
     path("rerun/", jobs.JobRerun.as_view(), name="api-job-rerun"),
 ]
 
+host_patterns = [
+    path("", hosts.HostDetail.as_view(), name="api-host"),
+    path("jobs/<int:job>/claim/", hosts.HostJobClaim.as_view(), name="api-host-claim"),
+    path("jobs/<int:job>/beat/", hosts.HostJobBeat.as_view(), name="api-host-beat"),
+    path("jobs/<int:job>/end/", hosts.HostJobEnd.as_view(), name="api-host-end"),
+]
+
 urlpatterns = [
+    path("hosts/", hosts.HostList.as_view(), name="api-hosts"),
+    path("hosts/<str:host>/", include(host_patterns)),
     path("jobs/", jobs.JobList.as_view(), name="api-jobs"),
     path("jobs/<int:job>/", include(job_patterns)),
     path("studies/", plan.StudyList.as_view(), name="api-studies"),

@@ -1,4 +1,4 @@
-"""Handing a job's id to the broker."""
+"""Handing a job to the broker."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from django.conf import settings
 from kombu.exceptions import KombuError
 
 from rlvram_site.celery import app
+from studies.jobs.errors import JobRefused
 from studies.models import Job
+from studies.services.errors import ServiceError
 
 TASK = "jobs.run"
 GRACE_SECONDS = 60
@@ -14,16 +16,20 @@ GRACE_SECONDS = 60
 
 
 def send(job: Job) -> str:
-    """Give the id to the job's queue. Returns why that failed, empty when it did not."""
+    """Give the job to its queue. Returns why that failed, empty when it did not."""
+    from studies.jobs.kinds import kind_of  # the kinds themselves queue jobs
+
+    kind = kind_of(job.kind)
+    limits = {
+        "soft_time_limit": settings.JOB_TIME_LIMIT_SECONDS,
+        "time_limit": settings.JOB_TIME_LIMIT_SECONDS + GRACE_SECONDS,
+    }
     try:
-        app.send_task(
-            TASK,
-            args=[job.pk],
-            queue=job.queue,
-            soft_time_limit=settings.JOB_TIME_LIMIT_SECONDS,
-            time_limit=settings.JOB_TIME_LIMIT_SECONDS + GRACE_SECONDS,
-            retry=False,
-        )
+        task, arguments = kind.message(job)
+        # What a host runs has wall limits of its own.
+        app.send_task(task, args=arguments, queue=job.queue, retry=False, **({} if kind.remote else limits))
+    except (JobRefused, ServiceError) as error:
+        return f"it cannot be handed over: {error}"
     except (KombuError, OSError) as error:
         return f"the broker did not take it ({type(error).__name__}); it is handed over again later"
     return ""

@@ -1,4 +1,4 @@
-"""What is recorded about studies. Every table but ``Job`` is append-only.
+"""What is recorded about studies. Every table but ``Job`` and ``Host`` is append-only.
 
 What holds now is derived in ``studies.services``.
 
@@ -7,12 +7,14 @@ What holds now is derived in ``studies.services``.
 ``evidence``  files that an invocation left behind
 ``forecasts`` fitted models, prediction sets, predictions, seals, evaluations
 ``sources``   the documents behind all of it and their hashes
+``hosts``     machines with devices, as they last described themselves
 ``jobs``      work that workers do: rows that change, their history and results
 ``transfer``  tasks and queries of a pool's transfer suite, submissions and their scores
 """
 
 from studies.models.evidence import EvidenceBlob, EvidenceFile
 from studies.models.forecasts import Evaluation, FittedModel, Prediction, PredictionSet, Seal
+from studies.models.hosts import Host
 from studies.models.jobs import Job, JobEvent, JobResult
 from studies.models.outcomes import Allocation, Attempt, CostTotal, Event, Exclusion, NonLaunch
 from studies.models.plan import (
@@ -46,6 +48,7 @@ __all__ = [
     "EvidenceFile",
     "Exclusion",
     "FittedModel",
+    "Host",
     "Job",
     "JobEvent",
     "JobResult",

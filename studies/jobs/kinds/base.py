@@ -7,8 +7,9 @@ from typing import Any
 
 from studies.jobs.claims import Outcome
 from studies.jobs.errors import JobRefused
+from studies.jobs.sending import TASK
 from studies.jobs.work import Work
-from studies.models import Study
+from studies.models import Job, Study
 
 
 class Parameter:
@@ -45,6 +46,7 @@ class Kind:
         name: how the API and the command line call it.
         title: how a page calls it.
         queue: which workers do it.
+        remote: done by a host through the API, instead of by ``compute`` and ``record``.
         staff_only: whether uploaders may not start it.
         needs_study: whether it is about one study.
         parameters: what may be given, by name.
@@ -54,12 +56,17 @@ class Kind:
     title = ""
     queue = "default"
     staff_only = False
+    remote = False
     needs_study = True
     parameters: Mapping[str, Parameter] = {}
 
     def queue_for(self, parameters: Mapping[str, Any]) -> str:
         """The queue of one job."""
         return self.queue
+
+    def message(self, job: Job) -> tuple[str, list[Any]]:
+        """The task that does the job, and its arguments."""
+        return TASK, [job.pk]
 
     def clean(self, study: Study | None, sent: Mapping[str, Any], *, operator: bool) -> dict[str, Any]:
         """The parameters of a new job, complete.

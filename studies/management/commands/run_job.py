@@ -36,6 +36,8 @@ class Command(BaseCommand):
         parser.add_argument("--format", choices=("line", "json"), default="line", help="what to print")
 
     def handle(self, *args, **options) -> None:
+        if not options["enqueue"] and options["kind"] in {kind.name for kind in all_kinds() if kind.remote}:
+            raise CommandError(f"{options['kind']} is done by a GPU host, expected --enqueue")
         study = None
         if options["study"]:
             study = Study.objects.filter(slug=options["study"]).first()

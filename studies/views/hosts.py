@@ -1,0 +1,89 @@
+"""GPU hosts: what they have and do, and giving them planned slots."""
+
+from __future__ import annotations
+
+import shlex
+
+from django import forms
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from rlvram_site.api.permissions import scopes_of_person
+from studies.jobs import kinds, starting
+from studies.jobs.errors import JobRefused
+from studies.models import Host, Job, Study
+from studies.services.hosts import launch_rules, open_slots
+
+SHOWN_JOBS = 20
+
+
+class AssignForm(forms.Form):
+    """Which slots of a study the host shall run, and how if the protocol does not say."""
+
+    slots = forms.MultipleChoiceField(
+        label="Slots, in the planned order", widget=forms.CheckboxSelectMultiple
+    )
+    command = forms.CharField(
+        label="Command; {seed}, {settings_file} and {run_directory} are filled in",
+        required=False,
+        max_length=4000,
+    )
+
+    def __init__(self, study: Study, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.study = study
+        self.fields["slots"].choices = [(row.experiment_id, str(row)) for row in open_slots(study)]  # type: ignore[attr-defined]
+        self.fields["command"].initial = shlex.join(launch_rules(study)[0])
+
+    def clean_command(self) -> list[str]:
+        try:
+            return shlex.split(self.cleaned_data["command"])
+        except ValueError as error:
+            raise forms.ValidationError(f"cannot be split into words: {error}") from error
+
+
+def hosts(request: HttpRequest) -> HttpResponse:
+    """Every host with its devices and what it does now."""
+    rows = list(Host.objects.all())
+    running = {
+        job.queue: job for job in Job.objects.filter(state=Job.State.RUNNING, queue__startswith="gpu.")
+    }
+    away = sum(row.away for row in rows)
+    return render(
+        request,
+        "jobs/hosts.html",
+        {"rows": [(row, running.get(row.queue)) for row in rows], "here": len(rows) - away, "away": away},
+    )
+
+
+def host(request: HttpRequest, name: str) -> HttpResponse:
+    """One host; staff give it planned slots here."""
+    found = get_object_or_404(Host, name=name)
+    kind = kinds.kind_of("run-slots")
+    refusal = starting.refusal(kind, scopes_of_person(request.user), is_staff=request.user.is_staff)
+    slug = request.POST.get("study") or request.GET.get("study", "")
+    study = get_object_or_404(Study, slug=slug) if slug else None
+    form = AssignForm(study, request.POST or None) if study and not refusal else None
+    if request.method == "POST":
+        if refusal:
+            raise PermissionDenied(refusal)
+        if form is not None and form.is_valid():
+            parameters = {"host": found.name, **form.cleaned_data}
+            try:
+                return redirect(starting.start(kind.name, study, parameters))
+            except JobRefused as error:
+                form.add_error(None, str(error))
+    return render(
+        request,
+        "jobs/host.html",
+        {
+            "host": found,
+            "memory": [(device, found.memory_mib.get(device["uuid"])) for device in found.devices],
+            "jobs": Job.objects.filter(queue=found.queue).select_related("study")[:SHOWN_JOBS],
+            "studies": [] if refusal else Study.objects.filter(seedslots__isnull=False).distinct(),
+            "study": study,
+            "form": form,
+        },
+        status=400 if form is not None and form.is_bound else 200,
+    )

@@ -1,0 +1,181 @@
+"""A host from its registration to attempts in the dashboard: assigned on its page, run from its queue."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import requests
+from django.conf import settings
+from django.contrib.auth import get_user_model
+
+from rlvram_site.api.keys import issue_key
+from studies.jobs import claims
+from studies.jobs.starting import start
+from studies.models import Attempt, Host, Job, SeedSlot
+from tests.factories import make_small_study
+from tests.gpu_host.conftest import PRELUDE
+from tests.jobs.conftest import Redis, wait_for
+from tests.upload.site import Site
+
+
+@pytest.fixture
+def staff(transactional_db):
+    return get_user_model().objects.create_user("staff", password="a long pass phrase", is_staff=True)
+
+
+@pytest.fixture
+def host_key(staff) -> str:
+    return issue_key(name="gpu-1", owner=staff, scopes=["read", "hosts", "attempts"])[1]
+
+
+class Serving:
+    """A site, and ``rlvram-host serve`` on the machine with fake devices."""
+
+    def __init__(self, machine, key: str, broker: str) -> None:
+        self.machine, self.key, self.broker = machine, key, broker
+        self.study = make_small_study(slug="demo")
+        self.site = Site()
+        self.hosts: list[subprocess.Popen[str]] = []
+
+    def start_host(self) -> subprocess.Popen[str]:
+        with (self.machine.folder / f"host-{len(self.hosts)}.log").open("w") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "studies.gpu_host.command", "serve", "--name", "gpu-1", "--url",
+                 self.site.url, "--broker", self.broker, "--dir", str(self.machine.home)],
+                env={**self.machine.environment, "RLVRAM_KEY": self.key, "C_FORCE_ROOT": "1"},
+                stdout=log, stderr=subprocess.STDOUT, text=True,
+            )  # fmt: skip
+        self.hosts.append(process)
+        wait_for(lambda: "waits for slots" in Path(log.name).read_text(), Path(log.name).read_text())
+        return process
+
+    def program(self, text: str) -> list[str]:
+        script = self.machine.folder / "train.py"
+        script.write_text(PRELUDE + text)
+        return [sys.executable, str(script), "{seed}"]
+
+    def give(self, slots: list[SeedSlot], program: str) -> Job:
+        """A job that runs these slots with this program."""
+        names = [slot.experiment_id for slot in slots]
+        command = self.program(program)
+        return start("run-slots", self.study, {"host": "gpu-1", "slots": names, "command": command})
+
+    def wait_for_end(self, job: Job) -> None:
+        def ended() -> bool:
+            job.refresh_from_db()
+            return job.ended
+
+        wait_for(ended, f"{job}")
+
+    def close(self) -> None:
+        for process in self.hosts:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        self.site.stop()
+
+
+@pytest.fixture
+def serving(request, machine, host_key, monkeypatch, tmp_path):
+    monkeypatch.setenv("JOB_LEASE_SECONDS", "3")
+    redis = None
+    broker = str(settings.DATA_DIR / "broker")
+    if getattr(request, "param", "folder") == "redis":
+        redis = Redis(tmp_path)
+        redis.start()
+        broker = redis.url
+        monkeypatch.setenv("BROKER_URL", broker)
+    made = Serving(machine, host_key, broker)
+    made.site.start()
+    try:
+        yield made
+    finally:
+        made.close()
+        if redis:
+            redis.stop()
+
+
+@pytest.mark.parametrize("serving", ["redis"], indirect=True)
+def test_slots_given_to_a_host_become_attempts(serving, staff, client):
+    worker = serving.start_host()
+    assert [device["uuid"] for device in Host.objects.get().devices] == serving.machine.uuids
+    slots = list(SeedSlot.objects.order_by("pk")[:2])
+    parameters = {
+        "host": "gpu-1",
+        "slots": [slot.experiment_id for slot in slots],
+        "command": serving.program("use(20000 + int(sys.argv[1]), 1000)\ncomplete()\n"),
+    }
+    key = issue_key(name="staff", owner=staff, scopes=["read", "jobs"])[1]
+    answer = requests.post(
+        f"{serving.site.url}/api/v1/jobs/",
+        json={"kind": "run-slots", "study": "demo", "parameters": parameters},
+        headers={"Authorization": f"Api-Key {key}"},
+        timeout=60,
+    )
+    assert answer.status_code == 201, answer.text
+    job = Job.objects.get()
+    serving.wait_for_end(job)
+    assert (job.state, job.done, job.total, job.queue) == (Job.State.SUCCEEDED, 2, 2, "gpu.gpu-1"), job.error
+    attempts = Attempt.objects.order_by("pk")
+    assert [(row.slot, row.outcome, row.peak_mib) for row in attempts] == [
+        (slots[0], "completed", 20_001), (slots[1], "completed", 20_002),
+    ]  # fmt: skip
+    shown = client.get(f"/jobs/{job.pk}/").content.decode()
+    assert job.result.sentence in shown
+    assert f"/studies/demo/slots/{slots[0].experiment_id}/" in shown
+    worker.terminate()
+    assert worker.wait(timeout=60) == 0
+
+
+def test_a_killed_host_launches_nothing_twice_when_it_is_back(serving):
+    worker = serving.start_host()
+    slots = list(SeedSlot.objects.order_by("pk")[:2])
+    program = (
+        f"open({str(serving.machine.folder / 'launches')!r}, 'a').write(sys.argv[1])\n"
+        "use(31000, 1000)\n"
+        f"while not Path({str(serving.machine.folder / 'go')!r}).exists(): time.sleep(0.1)\n"
+        "complete()\n"
+    )
+    job = serving.give(slots, program)
+    wait_for(
+        lambda: any("31000" in path.read_text() for path in serving.machine.home.glob("runs/*/gpu-*.csv"))
+    )
+    wait_for(lambda: Host.objects.get().memory_mib.get("GPU-aa") == 31_000)
+    assert Host.objects.get().current_slot == slots[0].experiment_id
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.wait()
+    serving.machine.set(10, 12)
+    wait_for(lambda: claims.take_back() == [job.pk], "the lease's end")
+    (serving.machine.folder / "go").touch()
+    serving.start_host()
+    serving.wait_for_end(job)
+    assert (serving.machine.folder / "launches").read_text() == "12"
+    assert job.state == Job.State.SUCCEEDED
+    first, second = job.result.document["results"]
+    assert "was launched once already" in first["problem"]
+    assert second["outcome"] == "completed"
+    # What the first left behind came in when the host was back.
+    assert [(row.slot, row.outcome) for row in Attempt.objects.order_by("pk")] == [
+        (slots[0], "unresolved"), (slots[1], "completed"),
+    ]  # fmt: skip
+
+
+def test_a_job_that_is_cancelled_launches_no_further_slot(serving):
+    serving.start_host()
+    slots = list(SeedSlot.objects.order_by("pk")[:2])
+    go = serving.machine.folder / "go"
+    program = f"while not Path({str(go)!r}).exists(): time.sleep(0.1)\ncomplete()\n"
+    job = serving.give(slots, program)
+    wait_for(lambda: Host.objects.get().current_slot == slots[0].experiment_id)
+    claims.cancel(job.pk)
+    sentence = Job.objects.get().lease_until
+    wait_for(lambda: Job.objects.get().lease_until != sentence, "a beat after the request")
+    go.touch()
+    serving.wait_for_end(job)
+    assert job.state == Job.State.CANCELLED
+    assert [row.slot for row in Attempt.objects.all()] == [slots[0]]

@@ -1,0 +1,167 @@
+"""What the API takes from hosts, and what a job for a host must name."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from studies.jobs.kinds import kind_of
+from studies.models import Host, Job, SeedSlot
+from tests.api.conftest import key_for, make_person
+from tests.factories import (
+    make_attempt,
+    make_configuration,
+    make_protocol,
+    make_slots,
+    make_small_study,
+    make_study,
+)
+
+DESCRIPTION = {
+    "hostname": "node7",
+    "driver": "550",
+    "devices": [
+        {"uuid": "GPU-a", "ordinal": 0, "name": "A100", "capacity_mib": 40960},
+        {"uuid": "GPU-b", "ordinal": 1, "name": "A100", "capacity_mib": 40960},
+    ],
+}
+
+
+@pytest.fixture
+def study(db):
+    return make_small_study(slug="demo")
+
+
+@pytest.fixture
+def host(study):
+    return key_for("read", "hosts")
+
+
+@pytest.fixture
+def staff(study):
+    return key_for("read", "jobs")
+
+
+def put(api, name, body):
+    return api.client.put(
+        f"/api/v1/hosts/{name}/", body, content_type="application/json", headers=api.headers
+    )
+
+
+def order(staff, **parameters):
+    sent = {"host": "gpu-1", "slots": [SeedSlot.objects.first().experiment_id], "command": ["train"]}
+    return staff.post("jobs/", {"kind": "run-slots", "study": "demo", "parameters": {**sent, **parameters}})
+
+
+def test_a_host_registers_again_with_other_devices(host):
+    assert put(host, "gpu-1", DESCRIPTION).status_code == 200
+    one = {**DESCRIPTION, "devices": DESCRIPTION["devices"][:1]}
+    assert put(host, "gpu-1", one).json()["queue"] == "gpu.gpu-1"
+    assert [len(row["devices"]) for row in host.get("hosts/").json()["results"]] == [1]
+    assert host.get("hosts/gpu-2/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "field"),
+    [
+        ("gpu.1", {}, "host"),
+        ("GPU", {}, "host"),
+        ("gpu-1", {"devices": []}, "devices"),
+        ("gpu-1", {"devices": [{"uuid": "GPU-a"}]}, "devices[0].ordinal"),
+        ("gpu-1", {"colour": 1}, "colour"),
+    ],
+)
+def test_a_wrong_description_names_the_field(host, name, change, field):
+    answer = put(host, name, {**DESCRIPTION, **change})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["fields"][0]["field"] == field
+    assert not Host.objects.exists()
+
+
+def test_only_keys_for_hosts_register(private_site, study):
+    assert put(key_for("read", "attempts"), "gpu-1", DESCRIPTION).status_code == 403
+    assert Client().put("/api/v1/hosts/gpu-1/", {}).status_code == 401
+
+
+def test_a_job_names_a_host_that_is_there_and_slots_that_are_open(host, staff):
+    assert "expected a registered host: none" in order(staff).json()["error"]["message"]
+    put(host, "gpu-1", DESCRIPTION)
+    assert order(staff).status_code == 201
+    assert Job.objects.get().queue == "gpu.gpu-1"
+    make_attempt(SeedSlot.objects.first(), "completed", 30_000)
+    for parameters, field in (
+        ({}, "parameters.slots"),
+        ({"slots": ["no-such-slot"]}, "parameters.slots"),
+        ({"slots": []}, "parameters.slots"),
+        ({"slots": [SeedSlot.objects.last().experiment_id], "command": ["{model}"]}, "parameters"),
+        ({"slots": [SeedSlot.objects.last().experiment_id], "command": []}, "parameters"),
+        ({"slots": [SeedSlot.objects.last().experiment_id], "interval_ms": 0}, "parameters"),
+    ):
+        answer = order(staff, **parameters)
+        assert answer.status_code == 400, parameters
+        assert answer.json()["error"]["fields"][0]["field"] == field
+
+
+def test_a_slot_that_needs_more_devices_than_there_are_is_refused(host, staff):
+    put(host, "gpu-1", {**DESCRIPTION, "devices": DESCRIPTION["devices"][:1]})
+    assert "needs the device with ordinal 1, and gpu-1 has 1" in order(staff).json()["error"]["message"]
+
+
+def test_a_claim_is_one_hosts_and_ends_once(host, staff):
+    put(host, "gpu-1", DESCRIPTION)
+    number = order(staff).json()["id"]
+    assert host.post(f"hosts/gpu-2/jobs/{number}/claim/", {}).status_code == 404
+    fence = host.post(f"hosts/gpu-1/jobs/{number}/claim/", {}).json()["fence"]
+    assert host.post(f"hosts/gpu-1/jobs/{number}/claim/", {}).status_code == 409
+    report = {"fence": fence, "done": 0, "total": 1, "sentence": "running", "slot": "s",
+              "memory_mib": {"GPU-a": 5}, "log": ""}  # fmt: skip
+    assert host.post(f"hosts/gpu-1/jobs/{number}/beat/", report).json() == {"cancel": False}
+    assert host.post(f"hosts/gpu-1/jobs/{number}/beat/", {**report, "fence": 0}).status_code == 409
+    assert Host.objects.get().memory_mib == {"GPU-a": 5}
+    results = [{"slot": SeedSlot.objects.first().experiment_id, "problem": "device GPU-a was busy"}]
+    end = {**report, "done": 1, "results": results}
+    ended = host.post(f"hosts/gpu-1/jobs/{number}/end/", end).json()
+    assert ended["state"] == "failed"
+    assert ended["error"] == "No slot was launched; the first: device GPU-a was busy"
+    assert host.post(f"hosts/gpu-1/jobs/{number}/beat/", report).status_code == 409
+
+
+def test_staff_gives_slots_on_the_hosts_page(host):
+    assert "No host has registered yet" in Client().get("/hosts/").content.decode()
+    put(host, "gpu-1", DESCRIPTION)
+    assert "2 × A100" in Client().get("/hosts/").content.decode()
+    slot = SeedSlot.objects.first()
+    assert "Give it planned slots" not in Client().get("/hosts/gpu-1/?study=demo").content.decode()
+    person = Client()
+    person.force_login(make_person("staff", is_staff=True))
+    page = person.get("/hosts/gpu-1/?study=demo").content.decode()
+    assert f'value="{slot.experiment_id}"' in page
+    form = {"study": "demo", "slots": [slot.experiment_id], "command": "python train.py '{seed}'"}
+    assert Client().post("/hosts/gpu-1/", form).status_code == 403
+    wrong = person.post("/hosts/gpu-1/", {**form, "command": "train {model}"})
+    assert wrong.status_code == 400
+    assert "expected only {seed}, {settings_file}, {run_directory}" in wrong.content.decode()
+    assert person.post("/hosts/gpu-1/", {**form, "command": "an 'open quote"}).status_code == 400
+    assert person.post("/hosts/gpu-1/", {**form, "slots": []}).status_code == 400
+    assert not Job.objects.exists()
+    assert person.post("/hosts/gpu-1/", form).status_code == 302
+    job = Job.objects.get()
+    assert job.parameters["command"] == ["python", "train.py", "{seed}"]
+    assert "Waiting for a worker of the queue gpu.gpu-1" in person.get(f"/jobs/{job.pk}/").content.decode()
+    assert person.get("/hosts/gpu-9/").status_code == 404
+
+
+def test_the_protocol_states_the_command_and_how_often_a_slot_is_launched(host, staff, study):
+    study = make_study(slug="own")
+    document = {"launch_command": ["python", "train.py"], "launches_per_slot": 2}
+    make_protocol(study, document=document)
+    (slot, *_) = make_slots(make_configuration(study))
+    put(host, "gpu-1", DESCRIPTION)
+    sent = {"host": "gpu-1", "slots": [slot.experiment_id]}
+    answer = staff.post("jobs/", {"kind": "run-slots", "study": "own", "parameters": sent})
+    assert answer.status_code == 201, answer.content
+    _, (message,) = kind_of("run-slots").message(Job.objects.get())
+    (order,) = message["orders"]
+    assert (order["command"], order["launches_allowed"]) == (["python", "train.py"], 2)
+    assert (order["device_uuids"], order["seed"]) == (["GPU-a", "GPU-b"], 1)
+    assert order["settings"]["rollout_n"] == 4
