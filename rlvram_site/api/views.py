@@ -22,6 +22,7 @@ class IndexSerializer(serializers.Serializer):
     studies = serializers.CharField()
     pools = serializers.CharField()
     transfer = serializers.CharField()
+    issues = serializers.CharField()
     schema = serializers.CharField()
     docs = serializers.CharField()
     scopes = serializers.ListField(child=serializers.CharField(), help_text="What this key or person may do")
@@ -37,6 +38,7 @@ class Index(APIView):
                 "studies": reverse("api-studies"),
                 "pools": reverse("api-pools"),
                 "transfer": reverse("api-transfer"),
+                "issues": reverse("api-issues"),
                 "schema": reverse("api-schema"),
                 "docs": reverse("api-docs"),
                 "scopes": sorted(scopes_of(request)),

@@ -95,7 +95,7 @@ class ReviewUpload(RecordUpload):
                   "note", "carried_from", "carry_reason", "withdraws"]  # fmt: skip
 
     change = Pointer(queryset=Change.objects.all())
-    findings = FindingUpload(many=True, required=False, max_length=1000)
+    findings = FindingUpload(many=True, required=False, max_length=1000)  # type: ignore[call-arg]
     carried_from = Pointer(queryset=Review.objects.all(), required=False, allow_null=True)
     withdraws = Pointer(queryset=Review.objects.all(), required=False, allow_null=True)
 
@@ -163,7 +163,7 @@ class WitnessUpload(RecordUpload):
     key = KeyField()
     same_shape_as = Pointer(queryset=Witness.objects.all(), required=False, allow_null=True)
     contradicted_by = Pointer(queryset=Witness.objects.all(), required=False, allow_null=True)
-    measurements = OwnMeasurementUpload(many=True, required=False, max_length=100)
+    measurements = OwnMeasurementUpload(many=True, required=False, max_length=100)  # type: ignore[call-arg]
 
 
 class PoliciesField(serializers.ListField):
@@ -243,6 +243,6 @@ class PriceRequest(StrictSerializer):
 
     model = PricedModel()
     forward = PricedForward()
-    observations = SeenForward(many=True, required=False, max_length=1000)
+    observations = SeenForward(many=True, required=False, max_length=1000)  # type: ignore[call-arg]
     usable_bytes = _whole(0, required=False, allow_null=True, help_text="Left out: no decision")
     policies = PoliciesField()

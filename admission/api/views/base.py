@@ -99,7 +99,7 @@ class IssueTable(IssueView, RecordTable):
 
     def recorded(self, values: dict[str, Any], stated: str) -> tuple[Any, bool]:
         """The record of ``values``, and whether it is new."""
-        rows: Any = self.queryset
+        rows: Any = self.queryset  # type: ignore[arg-type]
         row: IssueRecord = rows.model(issue=self.issue, **values)
         # Only staff have the scope for what is said about an issue.
         origin = Origin.STAFF if self.write_scope == Scope.STATUS else Origin.UPLOAD
