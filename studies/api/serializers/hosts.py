@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from studies.api.fields import NameField, NumberField, ObjectField, StrictSerializer, TextField
@@ -26,6 +27,7 @@ class DeviceSerializer(StrictSerializer):
     capacity_mib = serializers.IntegerField(min_value=1, max_value=10**8)
 
 
+@extend_schema_serializer(component_name="HostDescription")
 class HostUploadSerializer(StrictSerializer):
     """A host describes itself."""
 
