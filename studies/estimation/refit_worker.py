@@ -19,9 +19,7 @@ from studies.estimation.payload import from_payload
 from studies.estimation.study import fit_final, retrospective
 
 
-def refit(
-    payload: Mapping[str, Any], starting: Callable[[str], None] = lambda part: None
-) -> dict[str, Any]:
+def refit(payload: Mapping[str, Any], starting: Callable[[str], None] = lambda part: None) -> dict[str, Any]:
     """Folds, final fit and predictions for a payload, with the versions that computed them.
 
     Args:

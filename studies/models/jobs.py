@@ -53,9 +53,7 @@ class Job(models.Model):
     sentence = models.CharField(max_length=300, blank=True)
     log = models.TextField(blank=True, help_text="Last lines of what it said")
     # How it ended.
-    environment = models.JSONField(
-        default=dict, help_text="Library versions, threads, platform"
-    )
+    environment = models.JSONField(default=dict, help_text="Library versions, threads, platform")
     input_sha256 = Sha256Field(blank=True, help_text="Digest of everything its result depends on")
     earlier = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.PROTECT, related_name="found_by",
