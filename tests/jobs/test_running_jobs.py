@@ -8,8 +8,10 @@ import sys
 
 import pytest
 
+from studies.archive import environment
 from tests.conftest import ROOT
 from tests.site.prepared import run, shell_environment
+from tests.studies_archive.archives import write_archive
 
 # Approvals of the sealed panel, as the real study published them.
 APPROVALS = {"donor_copy": 12, "component_regression": 3, "logistic": 0}
@@ -82,6 +84,36 @@ def test_a_draft_is_predicted_and_sealed_once(data):
         cwd=ROOT, env=shell_environment(DATA_DIR=str(data)), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert chain.returncode == 0, chain.stdout
+
+
+def test_a_refit_in_the_recorded_environment_uses_that_environment(data):
+    # One that is ready is used; here its interpreter is this one, so that no package index is needed.
+    versions = {"numpy": "1.24.3", "scipy": "1.10.1", "scikit-learn": "1.3.0"}
+    folder = environment.environment_folder(versions, data)
+    (folder / "bin").mkdir(parents=True)
+    python = folder / "bin" / "python"
+    python.write_text(f'#!/bin/sh\ntouch "{folder}/used"\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    (folder / environment.READY).touch()
+    ran = answer(data, "refit", "--study", "estimation", "--set", "recorded_environment=true")
+    assert (folder / "used").exists()
+    assert ran["result"]["document"]["comparison"]["predictions"]["agrees"]
+
+
+def test_an_archive_in_the_servers_folder_is_known_by_its_name(data):
+    # The same facts in files of its own: sound in itself, and with other hashes than what is recorded.
+    write_archive(data / "archives" / "study")
+    arguments = ["--study", "estimation", "--set", "archive=study", "--set", "refit=true"]
+    result = answer(data, "verify", *arguments)["result"]
+    assert result["sentence"].startswith("verify_study estimation: failed; hashes: ")
+    failed = [
+        check["name"] for check in result["document"]["checks"] if check["decides"] and not check["passed"]
+    ]
+    assert failed == ["plan, predictions and seal as recorded here"]
+    imported = run_job(data, "import", "--set", "source=study", "--set", "only=estimation")
+    assert imported.returncode == 1
+    assert "study estimation is already recorded and this one differs" in imported.stdout
+    assert "Nothing was changed." in imported.stdout
 
 
 def test_an_evaluation_links_what_it_recorded(data):
