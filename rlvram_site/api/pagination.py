@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.exceptions import ValidationError as DjangoValidationError
 from rest_framework.exceptions import ValidationError
 from rest_framework.pagination import CursorPagination
 
@@ -18,6 +19,13 @@ class RecordPagination(CursorPagination):
 
     def get_ordering(self, request, queryset, view):
         return (ordering_of(request, view),)
+
+    def paginate_queryset(self, queryset, request, view=None):
+        try:
+            return super().paginate_queryset(queryset, request, view)
+        except (ValueError, OverflowError, DjangoValidationError) as error:
+            # A cursor holds a value of the column; somebody else's may hold anything.
+            raise ValidationError({"cursor": "expected one from next or previous of this table"}) from error
 
     def get_schema_operation_parameters(self, view) -> list[dict[str, Any]]:
         names = [sign + name for name in view.orderings for sign in ("", "-")]

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from django.db.models import QuerySet
 from django.http import HttpResponseBase
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.exceptions import NotFound
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -36,12 +36,6 @@ class StatedPagination(RecordPagination):
         if column.removeprefix("-") == "pk":
             return (column,)
         return column, "-pk" if column.startswith("-") else "pk"
-
-    def paginate_queryset(self, queryset, request, view=None):
-        try:
-            return super().paginate_queryset(queryset, request, view)
-        except (ValueError, OverflowError) as error:
-            raise ValidationError({"cursor": "expected one from next or previous of this table"}) from error
 
 
 class IssueView(ConditionalView):
