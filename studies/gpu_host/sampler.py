@@ -82,8 +82,12 @@ class Sampler:
 
     def _look_for_others(self) -> None:
         for device in self.devices:
-            for pid in device.processes():
-                # In a container the driver may count processes in another namespace; those are not judged.
+            seen = device.processes()
+            # In a container the driver counts processes in another namespace, where the numbers mean others.
+            # Whoever sees the run's own processes is not in one.
+            if not any(self._is_ours(pid) for pid in seen):
+                continue
+            for pid in seen:
                 if pid not in self.foreign and Path(f"/proc/{pid}").exists() and not self._is_ours(pid):
                     self.foreign[pid] = f"process {pid} on {device.uuid}"
 

@@ -95,7 +95,10 @@ def hand_over_now(job: Job) -> None:
     """Give the job's id to the broker; if that fails, it is given again by ``take_back``."""
     problem = send(job)
     if problem:
-        _note(job.pk, job.fence, What.UNSENT, problem)
+        # Tried again and again, it is said once.
+        last = JobEvent.objects.filter(job=job).order_by("-pk").values_list("what", "text").first()
+        if last != (What.UNSENT, problem[:MAX_TEXT]):
+            _note(job.pk, job.fence, What.UNSENT, problem)
     else:
         Job.objects.filter(pk=job.pk).update(sent_at=Now())
 

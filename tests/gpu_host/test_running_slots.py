@@ -128,6 +128,19 @@ def test_a_child_that_is_left_behind_is_ended_and_reported(machine, site, key, s
     assert label_with(slots, "completed", 30_000) == "within_margin"
 
 
+def test_a_process_of_somebody_else_on_a_device_is_contamination(machine, site, key, slots):
+    program = (
+        "state = Path(os.environ['FAKE_NVML_FILE'])\n"
+        f"state.write_text(f'GPU-aa 9000 40960 {{os.getpid()}} {os.getpid()}\\nGPU-bb 10 40960\\n')\n"
+        "time.sleep(1.5)\ncomplete()\n"
+    )
+    assert machine.run(machine.order(slots[0], program), site.url, key).returncode == 0
+    attempt = attempt_of(slots[0])
+    assert (attempt.outcome, attempt.diagnosis) == ("unresolved", "contamination")
+    assert attempt.evidence[0]["text"] == f"process {os.getpid()} on GPU-aa"
+    assert label_with(slots, "completed", 30_000) is None
+
+
 def test_a_program_that_does_not_exist_is_unresolved(machine, site, key, slots):
     order = machine.order(slots[0], "", command=["no-such-trainer"])
     assert machine.run(order, site.url, key).returncode == 0
