@@ -61,6 +61,17 @@ class Amendment:
         )
 
 
+def permitted_attempts(protocol: Mapping[str, object]) -> int | None:
+    """How many attempts a slot may have: one and the protocol's `resource_cap.retries`; None if it sets none.
+
+    Raises:
+        EstimationError: retries that are no whole number from 0.
+    """
+    cap = protocol.get("resource_cap")
+    retries = cap.get("retries") if isinstance(cap, Mapping) else None
+    return None if retries is None else 1 + require_whole(retries, "protocol", "resource_cap.retries", 0)
+
+
 def effective_protocol(
     base: Mapping[str, object], amendments: Iterable[Amendment], *, base_sha256: str
 ) -> dict[str, object]:
@@ -191,6 +202,7 @@ def _panel(protocol: Mapping[str, object]) -> dict[str, object]:
         "target_configuration_ids": targets,
         "planned_pairs": pairs,
         "planned_processes": processes,
+        "permitted_attempts": permitted_attempts(protocol),
     }
 
 

@@ -52,7 +52,10 @@ class InheritanceRules:
 
 @dataclass(frozen=True)
 class PanelRules:
-    """What every protocol decides about its panel. Memory limits are MiB per device."""
+    """What every protocol decides about its panel. Memory limits are MiB per device.
+
+    `permitted_attempts` is how often a slot may be tried; None when the protocol sets no limit.
+    """
 
     protocol_version: str
     device_capacity_mib: int
@@ -61,6 +64,7 @@ class PanelRules:
     target_configuration_ids: tuple[str, ...]
     planned_pairs: int
     planned_processes: int
+    permitted_attempts: int | None
 
 
 @dataclass(frozen=True)

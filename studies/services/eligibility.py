@@ -20,6 +20,7 @@ class Role(StrEnum):
     EXCLUDED = "excluded"
     NO_OUTCOME = "no outcome"
     LATER = "later than the eligible one"
+    NOT_PERMITTED = "one more than the protocol permits"
     UNPLANNED = "unplanned"
 
 
@@ -68,17 +69,23 @@ def slot_state_of(
     attempts: Sequence[Attempt],
     exclusions: dict[int, list[Exclusion]],
     non_launch: NonLaunch | None,
+    permitted: int | None,
 ) -> SlotState:
     """What a slot's attempts establish. The first recorded, not excluded outcome counts; later ones do not.
 
-    ``exclusions`` are all of the study's, by attempt.
+    ``exclusions`` are all of the study's, by attempt. ``permitted`` is how many attempts the protocol lets a
+    slot have (None: as many as it takes); a claim that never became an invocation uses one up. Whatever
+    comes after them replaces nothing, also when all before it were excluded.
     """
     states: list[AttemptState] = []
     eligible: Attempt | None = None
-    for attempt in sorted(attempts, key=lambda item: item.pk):
+    used = 0 if non_launch is None else 1
+    for number, attempt in enumerate(sorted(attempts, key=lambda item: item.pk), start=used + 1):
         exclusion = standing_exclusion(exclusions.get(attempt.pk, ()))
         if exclusion is not None:
             role = Role.EXCLUDED
+        elif permitted is not None and number > permitted:
+            role = Role.NOT_PERMITTED
         elif attempt.outcome not in ESTABLISHES_OUTCOME:
             role = Role.NO_OUTCOME
         elif eligible is not None:
@@ -105,9 +112,9 @@ def _outcome(slot: SeedSlot, eligible: Attempt | None) -> SlotOutcome:
 
 
 def _reason(states: Sequence[AttemptState], non_launch: NonLaunch | None) -> str:
-    """The newest attempt says why; an excluded one says why it was excluded."""
-    if states:
-        newest = states[-1]
+    """The newest permitted attempt says why; an excluded one says why it was excluded."""
+    newest = next((item for item in reversed(states) if item.role is not Role.NOT_PERMITTED), None)
+    if newest is not None:
         if newest.exclusion is not None:
             return f"excluded: {newest.exclusion.reason}"
         return newest.attempt.reason or "no outcome was established"

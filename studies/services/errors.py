@@ -11,4 +11,4 @@ class ServiceError(Exception):
 
 
 UNREADABLE = (ServiceError, EstimationError, ArchiveError)
-"""What reading a study can raise when its records do not state a rule, or state one that is not implemented."""
+"""What reading a study can raise when its records state no rule, or one that is not implemented."""

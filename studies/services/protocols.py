@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -103,6 +103,18 @@ def effective_sha256(study: Study) -> str:
 def rules(study: Study) -> ProtocolRules:
     """The typed rules of the effective protocol."""
     return rules_of.parse_rules(effective_protocol(study))
+
+
+def permitted_by_study(studies: Iterable[int]) -> dict[int, int | None]:
+    """How many attempts each study's slots may have, by the study's primary key; None without a limit.
+
+    Reads one key of the base protocol: how often a slot is tried is frozen with it.
+    """
+    limits: dict[int, int | None] = dict.fromkeys(studies)
+    protocols = Protocol.objects.filter(study__in=limits)
+    for study, cap in protocols.values_list("study", "document__resource_cap"):
+        limits[study] = rules_of.permitted_attempts({"resource_cap": cap})
+    return limits
 
 
 def word_for(number: int, launch: int | None, outcome: int | None) -> AmendmentWord:

@@ -20,6 +20,7 @@ from studies.services.pools import fitting_pool, targets
 CLASSIFIER_KEYS = ("classifier_coefficients", "classifier_intercepts", "classifier_iterations")
 PROSE_KEYS = ("interpretation", "assumption", "reason", "scope", "source_cost")
 SHOWN = 20
+FINAL = "final"
 
 
 @dataclass(frozen=True)
@@ -90,9 +91,12 @@ def recorded_fit(study: Study) -> dict[str, Any] | None:
     if panel is None or panel.fitted_model is None:
         return None
     return {
-        "predictions": {"": _predictions(panel), **{row.fold: _predictions(row) for row in fold_sets(study)}},
+        "predictions": {
+            FINAL: _predictions(panel),
+            **{row.fold: _predictions(row) for row in fold_sets(study)},
+        },
         "models": {
-            "": panel.fitted_model.parameters,
+            FINAL: panel.fitted_model.parameters,
             **{row.fold: row.fitted_model.parameters for row in fold_sets(study) if row.fitted_model},
         },
     }
@@ -103,14 +107,17 @@ def _predictions(prediction_set: PredictionSet) -> list[dict[str, Any]]:
 
 
 def fit_of(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Models and predictions of a refit worker's result, by held-out family; the final fit is ``""``."""
+    """Models and predictions of a refit worker's result, by held-out family; the final fit is ``final``."""
     folds = result["retrospective"]["folds"]
     return {
         "predictions": {
-            "": result["predictions"],
+            FINAL: result["predictions"],
             **{family: fold["predictions"] for family, fold in folds.items()},
         },
-        "models": {"": result["fitted_model"], **{family: fold["model"] for family, fold in folds.items()}},
+        "models": {
+            FINAL: result["fitted_model"],
+            **{family: fold["model"] for family, fold in folds.items()},
+        },
     }
 
 

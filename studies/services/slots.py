@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from studies.models import Attempt, Exclusion, NonLaunch, SeedSlot
 from studies.services.eligibility import AttemptState, Role, SlotState, slot_state_of, standing_exclusion
+from studies.services.protocols import permitted_by_study
 
 
 def slot_states(slots: Iterable[SeedSlot]) -> dict[int, SlotState]:
@@ -20,10 +21,12 @@ def slot_states(slots: Iterable[SeedSlot]) -> dict[int, SlotState]:
     exclusions: dict[int, list[Exclusion]] = defaultdict(list)
     for exclusion in Exclusion.objects.filter(attempt__slot__in=rows):
         exclusions[exclusion.attempt_id].append(exclusion)
-    # Only where nothing was launched does it matter why.
-    idle = [pk for pk in rows if pk not in attempts]
-    launches = {row.slot_id: row for row in NonLaunch.objects.filter(slot__in=idle)} if idle else {}
-    return {pk: slot_state_of(slot, attempts[pk], exclusions, launches.get(pk)) for pk, slot in rows.items()}
+    launches = {row.slot_id: row for row in NonLaunch.objects.filter(slot__in=rows)}
+    permitted = permitted_by_study({slot.study_id for slot in rows.values()})
+    return {
+        pk: slot_state_of(slot, attempts[pk], exclusions, launches.get(pk), permitted[slot.study_id])
+        for pk, slot in rows.items()
+    }
 
 
 def attempt_states(attempts: Iterable[Attempt]) -> dict[int, AttemptState]:

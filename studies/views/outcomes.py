@@ -17,11 +17,13 @@ from studies.figures.peaks import PeakPoint, predicted_against_measured
 from studies.figures.slots import SlotGroup, slots_figure
 from studies.models import Attempt, Configuration, Exclusion, PredictionSet, SeedSlot, Study
 from studies.record_sentences import outcomes_sentence
-from studies.services.eligibility import AttemptState, Role, SlotState, slot_state_of, standing_exclusion
+from studies.services.eligibility import AttemptState, SlotState, slot_state_of
 from studies.services.folds import FoldRow, load_fold
 from studies.services.forecasts import fold_sets, panel_set
 from studies.services.memory_timeline import MemoryTimeline, memory_timeline
 from studies.services.panel import Panel, PanelRow
+from studies.services.protocols import permitted_by_study
+from studies.services.slots import attempt_states
 from studies.views.common import get_study, study_page
 from studies.views.panels import panel_or_problem
 from studies.words import family_words, label_words, method_words, sentence
@@ -179,7 +181,8 @@ def slot(request: HttpRequest, slug: str, experiment_id: str) -> HttpResponse:
     )
     attempts = list(found.attempts.order_by("pk").prefetch_related("exclusions__superseded_by", "files"))
     exclusions: dict[int, list[Exclusion]] = {item.pk: list(item.exclusions.all()) for item in attempts}
-    held = slot_state_of(found, attempts, exclusions, getattr(found, "non_launch", None))
+    permitted = permitted_by_study([study.pk])[study.pk]
+    held = slot_state_of(found, attempts, exclusions, getattr(found, "non_launch", None), permitted)
     return study_page(
         request,
         study,
@@ -225,10 +228,6 @@ def _memory_figure(memory: MemoryTimeline, configuration: Configuration):
 
 def _with_role(found: Attempt) -> AttemptState:
     """The attempt as its slot sees it, beside the slot's other attempts."""
-    if found.slot is None:
-        return AttemptState(found, Role.UNPLANNED, standing_exclusion(found.exclusions.all()))
-    others = list(found.slot.attempts.prefetch_related("exclusions"))
-    exclusions = {item.pk: list(item.exclusions.all()) for item in others}
-    states = slot_state_of(found.slot, others, exclusions, None).attempts
-    role = next(item for item in states if item.attempt.pk == found.pk)
-    return AttemptState(found, role.role, role.exclusion)
+    state = attempt_states([found])[found.pk]
+    # The row at hand has its files and exclusions loaded, the state's own has not.
+    return AttemptState(found, state.role, state.exclusion)

@@ -6,10 +6,19 @@ import pytest
 
 from studies.models import Attempt, Exclusion, NonLaunch
 from studies.services.panel import load_panel
-from tests.factories import make_attempt
+from studies.services.slots import slot_states
+from tests.factories import make_attempt, make_configuration, make_protocol, make_slots, make_study
 
 pytestmark = pytest.mark.django_db
 TARGET = "est-qwen25-7b-math-c2-2gpu"
+
+
+@pytest.fixture
+def free():
+    """A slot whose protocol sets no limit to the attempts."""
+    study = make_study()
+    make_protocol(study)
+    return make_slots(make_configuration(study))[0]
 
 
 @pytest.fixture
@@ -44,21 +53,21 @@ def test_a_slot_without_attempts_has_not_started(planned):
     assert row(planned).resolution.state == "unresolved"
 
 
-def test_the_first_eligible_outcome_counts_and_later_ones_do_not(planned, slots):
-    make_attempt(slots[0], "unresolved", reason="the node went away")
-    first = make_attempt(slots[0], "memory_failure")
-    make_attempt(slots[0], "completed", 20_000.0)
-    slot = state(planned)
+def test_the_first_eligible_outcome_counts_and_later_ones_do_not(free):
+    make_attempt(free, "unresolved", reason="the node went away")
+    first = make_attempt(free, "memory_failure")
+    make_attempt(free, "completed", 20_000.0)
+    slot = slot_states([free])[free.pk]
     assert slot.eligible == first
     assert [item.role for item in slot.attempts] == ["no outcome", "eligible", "later than the eligible one"]
     assert slot.reason == ""
 
 
-def test_an_excluded_attempt_gives_way_to_the_next_one(planned, slots):
-    failed = make_attempt(slots[0], "memory_failure")
-    completed = make_attempt(slots[0], "completed", 20_000.0)
+def test_an_excluded_attempt_gives_way_to_the_next_one(free):
+    failed = make_attempt(free, "memory_failure")
+    completed = make_attempt(free, "completed", 20_000.0)
     exclude(failed)
-    slot = state(planned)
+    slot = slot_states([free])[free.pk]
     assert slot.eligible == completed
     assert [item.role for item in slot.attempts] == ["excluded", "eligible"]
     assert slot.attempts[0].exclusion.reason == "wrong device"

@@ -74,7 +74,11 @@ def test_as_of_a_moment_only_what_was_known_counts(study):
 
 def test_what_was_recorded_here_is_known_from_then_on(study):
     slot = study.seedslots.get(experiment_id="est-qwen25-7b-math-c3-s152-2gpu")
-    make_attempt(slot, "memory_failure", ended_at=at("20:00:00"))
-    known = load_panel(study, as_of=at("20:00:00")).resolutions["est-qwen25-7b-math-c3-2gpu"]
-    assert known.label == "memory_failure"
-    assert load_panel(study, as_of=at("19:59:59")).resolutions["est-qwen25-7b-math-c3-2gpu"].label is None
+    attempt = make_attempt(slot, "memory_failure", ended_at=at("20:00:00"))
+
+    def known(moment):
+        slots = load_panel(study, as_of=moment).row("est-qwen25-7b-math-c3-2gpu").slots
+        return [item.attempt for state in slots if state.slot == slot for item in state.attempts]
+
+    assert known(at("20:00:00")) == [attempt]
+    assert known(at("19:59:59")) == []

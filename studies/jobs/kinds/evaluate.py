@@ -13,7 +13,7 @@ from studies.jobs.kinds.base import Kind
 from studies.jobs.work import Work
 from studies.services.evaluation import evaluation_inputs, record_evaluations
 from studies.services.panel import load_panel
-from studies.words import counted
+from studies.words import counted, sentence
 
 
 @register
@@ -31,7 +31,7 @@ class Evaluate(Kind):
         rows = record_evaluations(work.study)
         panel = load_panel(work.study)
         return Outcome(
-            sentence=(
+            sentence=sentence(
                 f"{counted(len(rows), 'evaluation')} recorded; {len(panel.resolved)} of "
                 f"{len(panel.rows)} configurations are resolved."
             ),

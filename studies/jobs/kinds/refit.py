@@ -73,7 +73,7 @@ def _sentence(verdict: Verdict | None) -> str:
         )
     if not verdict.parameters.passed:
         return (
-            f"All {verdict.predictions.compared} predicted values are as recorded, and "
+            f"All {verdict.predictions.compared:,} predicted values are as recorded, and "
             f"{len(verdict.parameters.mismatches)} of {verdict.parameters.compared} parameters are not."
         )
     rest = (
@@ -83,6 +83,6 @@ def _sentence(verdict: Verdict | None) -> str:
         "they do under other library versions"
     )
     return (
-        f"All {verdict.predictions.compared} predicted values and the fitted parameters are as recorded; "
+        f"All {verdict.predictions.compared:,} predicted values and the fitted parameters are as recorded; "
         f"{rest}."
     )
