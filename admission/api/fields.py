@@ -8,7 +8,6 @@ from typing import Any
 import django_filters as filters
 from django import forms
 from django.core.exceptions import ValidationError as DjangoValidationError
-from django_filters.widgets import BooleanWidget
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -45,33 +44,6 @@ class AsOfFilter(filters.DateFilter):
 
     def __init__(self) -> None:
         super().__init__(field_name="stated_day", lookup_expr="lte")
-
-
-class FlagField(forms.NullBooleanField):
-    """true, false or nothing; anything else is an error instead of nothing."""
-
-    def clean(self, value: Any) -> bool | None:
-        flag = super().clean(value)
-        if flag is None and value not in (None, ""):
-            raise DjangoValidationError("expected true or false")
-        return flag
-
-
-class FlagWidget(BooleanWidget):
-    """Hands what it does not know to the field, which refuses it."""
-
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
-        sent = data.get(name)
-        return {"true": True, "false": False}.get(str(sent).lower(), sent)
-
-
-class FlagFilter(filters.BooleanFilter):
-    """A flag whose misspelling is an error."""
-
-    field_class = FlagField
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{**kwargs, "widget": FlagWidget})
 
 
 def as_of(request: Request) -> dt.date | None:

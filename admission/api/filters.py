@@ -6,9 +6,9 @@ import datetime as dt
 from typing import Any
 
 import django_filters as filters
-from django.db.models import BooleanField, Q, QuerySet
+from django.db.models import Q, QuerySet
 
-from admission.api.fields import AsOfFilter, FlagFilter
+from admission.api.fields import AsOfFilter
 from admission.models import (
     Change,
     ChangeHead,
@@ -29,6 +29,7 @@ from admission.models import (
 )
 from admission.services.standing import open_questions
 from admission.services.witnesses import UNSCORED, WitnessClass, classify
+from rlvram_site.api.filters import FlagFilter, RecordFilterSet
 
 
 class IssueFilter(filters.FilterSet):
@@ -40,10 +41,8 @@ class IssueFilter(filters.FilterSet):
         fields = ["owner", "name", "number"]
 
 
-class RecordFilter(filters.FilterSet):
+class RecordFilter(RecordFilterSet):
     """What every table of an issue takes."""
-
-    FILTER_DEFAULTS = {**filters.FilterSet.FILTER_DEFAULTS, BooleanField: {"filter_class": FlagFilter}}
 
     as_of = AsOfFilter()
 

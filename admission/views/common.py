@@ -50,10 +50,10 @@ def as_of(request: HttpRequest) -> AsOf:
 
 def find_issue(owner: str, name: str, number: int) -> TrackedIssue:
     """The tracked issue of an address. Raises ``Http404``."""
-    # Neither engine takes every integer that an address can hold.
+    # Neither engine takes every integer that an address can hold, PostgreSQL no NUL.
     issue = (
         TrackedIssue.objects.filter(owner__iexact=owner, name__iexact=name, number=number).first()
-        if number < 2**31
+        if number < 2**31 and "\x00" not in owner + name
         else None
     )
     if issue is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import django_filters as filters
 
+from rlvram_site.api.filters import FlagFilter, RecordFilterSet
 from studies.models import (
     Attempt,
     Configuration,
@@ -17,13 +18,13 @@ from studies.models import (
 )
 
 
-class ConfigurationFilter(filters.FilterSet):
+class ConfigurationFilter(RecordFilterSet):
     class Meta:
         model = Configuration
         fields = ["case_id", "model_id", "workload_id", "configuration_level", "gpu_count"]
 
 
-class SlotFilter(filters.FilterSet):
+class SlotFilter(RecordFilterSet):
     configuration = filters.CharFilter(field_name="configuration__configuration_id")
 
     class Meta:
@@ -31,10 +32,10 @@ class SlotFilter(filters.FilterSet):
         fields = ["seed", "pair_id"]
 
 
-class AttemptFilter(filters.FilterSet):
+class AttemptFilter(RecordFilterSet):
     slot = filters.CharFilter(field_name="slot__experiment_id")
     configuration = filters.CharFilter(field_name="slot__configuration__configuration_id")
-    planned = filters.BooleanFilter(field_name="slot", lookup_expr="isnull", exclude=True)
+    planned = FlagFilter(field_name="slot", lookup_expr="isnull", exclude=True)
     recorded_after = filters.IsoDateTimeFilter(field_name="recorded_at", lookup_expr="gt")
     recorded_before = filters.IsoDateTimeFilter(field_name="recorded_at", lookup_expr="lt")
 
@@ -43,7 +44,7 @@ class AttemptFilter(filters.FilterSet):
         fields = ["outcome", "origin", "diagnosis", "job_id", "invocation_id"]
 
 
-class ExclusionFilter(filters.FilterSet):
+class ExclusionFilter(RecordFilterSet):
     attempt = filters.CharFilter(field_name="attempt__invocation_id")
 
     class Meta:
@@ -51,19 +52,19 @@ class ExclusionFilter(filters.FilterSet):
         fields = ["lifted"]
 
 
-class EventFilter(filters.FilterSet):
+class EventFilter(RecordFilterSet):
     class Meta:
         model = Event
         fields = ["kind", "status", "job_id"]
 
 
-class PredictionSetFilter(filters.FilterSet):
+class PredictionSetFilter(RecordFilterSet):
     class Meta:
         model = PredictionSet
         fields = ["kind", "fold"]
 
 
-class PredictionFilter(filters.FilterSet):
+class PredictionFilter(RecordFilterSet):
     configuration = filters.CharFilter(field_name="configuration__configuration_id")
     kind = filters.ChoiceFilter(field_name="prediction_set__kind", choices=PredictionSet.Kind.choices)
     fold = filters.CharFilter(field_name="prediction_set__fold")
@@ -73,7 +74,7 @@ class PredictionFilter(filters.FilterSet):
         fields = ["method", "label"]
 
 
-class EvaluationFilter(filters.FilterSet):
+class EvaluationFilter(RecordFilterSet):
     kind = filters.ChoiceFilter(field_name="prediction_set__kind", choices=PredictionSet.Kind.choices)
 
     class Meta:
@@ -81,7 +82,7 @@ class EvaluationFilter(filters.FilterSet):
         fields: list[str] = []
 
 
-class JobFilter(filters.FilterSet):
+class JobFilter(RecordFilterSet):
     study = filters.CharFilter(field_name="study__slug")
 
     class Meta:
