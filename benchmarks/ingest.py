@@ -132,7 +132,8 @@ def measure_site(database_url: str, options: argparse.Namespace, folder: Path) -
     port = free_port()
     environment = {
         **os.environ, "DATA_DIR": str(folder), "DATABASE_URL": database_url, "RLVRAM_MODE": "embedded",
-        "DJANGO_SETTINGS_MODULE": "rlvram_site.settings", "API_WRITES_PER_MINUTE": "0", "API_READS_PER_MINUTE": "0",
+        "DJANGO_SETTINGS_MODULE": "rlvram_site.settings",
+        "API_WRITES_PER_MINUTE": "0", "API_READS_PER_MINUTE": "0",
     }  # fmt: skip
     total = max(options.single, options.batched)
     prepared = subprocess.run(
@@ -273,7 +274,8 @@ def main() -> None:
         mlflow = measure_mlflow(options.mlflow, options, folder) if options.mlflow else None
         if mlflow:
             print(
-                f"MLflow on SQLite: {mlflow['single']:.1f} runs/s, {mlflow['page'] * 1000:.0f} ms for 100 runs"
+                f"MLflow on SQLite: {mlflow['single']:.1f} runs/s, "
+                f"{mlflow['page'] * 1000:.0f} ms for 100 runs"
             )
         engines = {"SQLite": f"sqlite:///{folder}/site.sqlite3"}
         if options.postgres:

@@ -152,7 +152,7 @@ class ModelArchitecture(LedgerRecord):
 
 
 class Configuration(LedgerRecord):
-    """One fixed setting, of a pool (measured earlier) or of a study (planned). Three seed slots make its label.
+    """One setting, of a pool (measured earlier) or of a study (planned). Three seed slots make its label.
 
     Columns are the source table's; a blank cell is null, never zero. ``actor_micro_batch`` and the other
     batch sizes count samples, lengths count tokens, capacities are MiB.
