@@ -9,7 +9,7 @@ from studies.models.plan import Configuration
 
 
 class FittedModel(StudyRecord):
-    """Learned parameters: of a retrospective fold (``fold`` names the held-out family) or of the final fit."""
+    """Learned parameters of a retrospective fold (``fold`` is the held-out family) or of the final fit."""
 
     fold = models.CharField(max_length=100, blank=True)
     parameters = models.JSONField(help_text="By the names of the archive's fitted_model.json")
