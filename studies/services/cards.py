@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from django.core.cache import cache
+from django.core.paginator import Page, Paginator
 from django.db.models import CharField, OuterRef, Subquery, Value
 from django.db.models.functions import Concat
 
@@ -16,6 +17,7 @@ from studies.services import protocols
 from studies.services.errors import UNREADABLE
 from studies.services.panel import load_panel
 
+PER_PAGE = 24
 _KEEP = 7 * 24 * 3600  # s; a summary never goes stale, so this only bounds memory
 
 
@@ -43,28 +45,29 @@ class Card:
     summary: PanelSummary
 
 
-def study_cards() -> list[Card]:
-    """Every study, parents before their follow-ups, with its summary.
+def study_cards(page: str | int = 1) -> Page:
+    """One page of studies as ``Card``s, parents before their follow-ups; a page that is none is the nearest.
 
     A stream is append-only, so its last digest names its state: a summary kept under that digest is right
-    for as long as it is found. Two queries, and more only for studies that grew since.
+    for as long as it is found. Two queries, and more only for studies on the page that grew since.
     """
     last = LedgerEntry.objects.filter(stream__name=OuterRef("stream_name")).order_by("-sequence")
-    studies = list(
+    shown = Paginator(
         Study.objects.select_related("parent", "pool")
         .annotate(stream_name=Concat(Value("study/"), "slug", output_field=CharField()))
         .annotate(head=Subquery(last.values("sha256")[:1]))
-        .order_by("pk")
-    )
-    kept = cache.get_many([_key(study) for study in studies])
+        .order_by("pk"),
+        PER_PAGE,
+    ).get_page(page)
+    kept = cache.get_many([_key(study) for study in shown])
     cards = []
-    for study in studies:
+    for study in shown:
         found = kept.get(_key(study))
         if found is None:
             found = summary(study)
             cache.set(_key(study), found, _KEEP)
         cards.append(Card(study, found))
-    return cards
+    return Page(cards, shown.number, shown.paginator)
 
 
 def _key(study: Study) -> str:

@@ -52,7 +52,8 @@ def home(request: HttpRequest) -> HttpResponse:
     lines = [Line(change, named.get(change.stream)) for change in changes]
     new = [line for line in lines if since is None or line.change.ended_at > since]
     earlier = [line for line in lines if line not in new][:EARLIER]
-    cards = [(card.study, card.summary, _strips(card.summary)) for card in study_cards()]
+    page = study_cards(request.GET.get("page", 1))
+    cards = [(card.study, card.summary, _strips(card.summary)) for card in page]
     return render(
         request,
         "studies/home.html",
@@ -61,10 +62,13 @@ def home(request: HttpRequest) -> HttpResponse:
             "names": list(
                 dict.fromkeys(state for *_, strips in cards for _, states in strips for state in states)
             ),
+            "page": page,
             "since": since,
             "new": new,
             "earlier": earlier,
-            "sentence": changes_sentence(len(cards), len(new), since is not None, full=len(new) == SHOWN),
+            "sentence": changes_sentence(
+                page.paginator.count, len(new), since is not None, full=len(new) == SHOWN
+            ),
         },
     )
 

@@ -130,6 +130,18 @@ class TestEmptySite:
         assert client.get("/begin/samples/").status_code == 405
 
 
+@pytest.mark.django_db
+def test_many_studies_come_page_by_page(client):
+    for number in range(30):
+        make_study(title=f"Study number {number}")
+    first = client.get("/").content.decode()
+    assert (first.count('<li class="card">'), "1–24 of 30 studies" in first) == (24, True)
+    second = client.get("/?page=2").content.decode()
+    assert second.count("Study number") >= 6
+    assert "25–30 of 30 studies" in second
+    assert client.get("/?page=none").status_code == 200
+
+
 def test_a_part_that_another_app_does_not_have_is_left_out():
     template = Template('{% load navigation %}[{% part_if_there "nobody/_home.html" %}]')
     assert template.render(Context({})) == "[]"
