@@ -12,12 +12,12 @@ from packaging.utils import canonicalize_name
 from tests.conftest import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-ASKED = {
-    "requirements.lock": PROJECT["project"]["dependencies"] + PROJECT["dependency-groups"]["build"],
-    "requirements-dev.lock": PROJECT["project"]["dependencies"]
+SITE = (
+    PROJECT["project"]["dependencies"]
+    + PROJECT["project"]["optional-dependencies"]["host"]
     + PROJECT["dependency-groups"]["build"]
-    + PROJECT["dependency-groups"]["dev"],
-}
+)
+ASKED = {"requirements.lock": SITE, "requirements-dev.lock": SITE + PROJECT["dependency-groups"]["dev"]}
 
 
 def pins(lock: str) -> dict[str, str]:
