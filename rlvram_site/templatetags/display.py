@@ -121,7 +121,9 @@ def value(item: Any) -> str | SafeString:
         pairs = ((key, value(part)) for key, part in item.items())
         return format_html('<ul class="diff-list">{}</ul>', format_html_join("", "<li>{}: {}</li>", pairs))
     if isinstance(item, list):
-        parts = format_html_join(", ", "{}", ((value(part),) for part in item))
+        # Objects are lists of their own, each on its lines; a comma between them would stand alone.
+        between = "" if any(isinstance(part, dict) for part in item) else ", "
+        parts = format_html_join(between, "{}", ((value(part),) for part in item))
         if len(item) <= LONG_LIST:
             return parts
         return format_html("<details><summary>{} items</summary>{}</details>", len(item), parts)
