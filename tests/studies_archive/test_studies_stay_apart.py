@@ -28,12 +28,10 @@ def test_the_follow_up_changes_no_number_of_the_original(source):
 def test_an_outcome_of_the_original_changes_no_number_of_the_follow_up(imported):
     before = numbers("host-capacity")
     study = Study.objects.get(slug="estimation")
-    slot = study.seedslots.get(experiment_id="est-qwen25-7b-math-c2-s153-2gpu")
-    study.attempts.create(slot=slot, invocation_id="later", outcome="memory_failure", origin="declared")
     assert numbers("estimation")["evaluation"]["resolved_configurations"] == 6
-    slot = study.seedslots.get(experiment_id="est-qwen25-7b-math-c2-s151-2gpu")
-    study.attempts.create(slot=slot, invocation_id="later too", outcome="memory_failure", origin="declared")
-    assert numbers("estimation")["evaluation"]["resolved_configurations"] == 7
+    attempt = study.attempts.get(slot__experiment_id="est-qwen25-7b-gsm8k-c2-s151-2gpu")
+    study.exclusions.create(attempt=attempt, reason="wrong device", author="Ada")
+    assert numbers("estimation")["evaluation"]["resolved_configurations"] == 5
     assert numbers("host-capacity") == before
 
 
