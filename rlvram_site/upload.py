@@ -99,6 +99,8 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--slot", help="the planned slot (experiment_id)")
     parser.add_argument("--exit-code", type=int, metavar="N")
     parser.add_argument("--signal", type=int, metavar="N")
+    parser.add_argument("--supersedes", metavar="ID", help="the wrong entry that this one corrects")
+    parser.add_argument("--reason", metavar="TEXT", help="what is wrong with the superseded entry")
     parser.add_argument("--record", type=Path, metavar="FILE", help="JSON with further fields of the record")
     parser.add_argument("--private", action="store_true", help="send only hashes of the files")
     parser.add_argument("--key", help="the API key; better in the environment variable RLVRAM_KEY")
@@ -120,7 +122,11 @@ def collect(options: argparse.Namespace) -> tuple[dict[str, Any], list[Part]]:
         if not isinstance(record, dict):
             raise BadInput(f"--record {options.record}: expected a JSON object")
     record["invocation_id"] = options.invocation
-    for name, value in (("slot", options.slot), ("exit_code", options.exit_code), ("signal", options.signal)):
+    given = {
+        "slot": options.slot, "exit_code": options.exit_code, "signal": options.signal,
+        "supersedes": options.supersedes, "supersedes_reason": options.reason,
+    }  # fmt: skip
+    for name, value in given.items():
         if value is not None:
             record[name] = value
     return record, collect_files(options.paths, options.max_mib)

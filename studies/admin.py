@@ -6,17 +6,21 @@ from typing import Any
 
 from django.apps import apps
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.html import format_html
 
 from rlvram_site.ledger.models import LedgerRecord
 from rlvram_site.record_admin import RecordAdmin, is_staff
-from studies.admin_forms import AmendmentForm, ExclusionForm
+from studies.admin_forms import AmendmentForm, CorrectionForm, ExclusionForm
 from studies.diffs import value_diff
 from studies.models import Amendment, Attempt, Exclusion
 from studies.services import protocols
 from studies.services.amendments import HistoryMoved, Preview, preview_amendment, record_amendment
+from studies.services.attempts import UploadRefused
+from studies.services.corrections import correct_attempt
 from studies.services.errors import ServiceError
 from studies.services.exclusions import exclude, lift
 
@@ -104,6 +108,8 @@ class ExclusionAdmin(RecordAdmin):
 
 @admin.register(Attempt)
 class AttemptAdmin(RecordAdmin):
+    """Adding one is correcting one: a new entry that supersedes a wrong one."""
+
     list_display = [
         "invocation_id",
         "study",
@@ -116,6 +122,44 @@ class AttemptAdmin(RecordAdmin):
     ]
     list_filter = ["study", "outcome", "origin"]
     search_fields = ["invocation_id", "job_id"]
+    readonly_fields = ["correction"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request)
+
+    @admin.display(description="corrected entry")
+    def correction(self, attempt: Attempt) -> str:
+        later = Attempt.objects.filter(supersedes=attempt).first()
+        if later is None:
+            add = reverse("admin:studies_attempt_add", query={"supersedes": attempt.pk})
+            return format_html('<a href="{}">Supersede</a>', add)
+        return format_html(
+            '<a href="{}">{}</a>, because {}',
+            reverse("admin:studies_attempt_change", args=[later.pk]), later, later.supersedes_reason,
+        )  # fmt: skip
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = CorrectionForm(request.POST or None, initial={"supersedes": request.GET.get("supersedes")})
+        if request.method == "POST" and form.is_valid():
+            values = form.cleaned_data
+            try:
+                attempt = correct_attempt(
+                    values["supersedes"], invocation_id=values["invocation_id"], declared=form.declared(),
+                    reason=values["supersedes_reason"],
+                )  # fmt: skip
+            except UploadRefused as error:
+                for problem in error.problems:
+                    form.add_error(problem.field if problem.field in form.fields else None, problem.message)
+            else:
+                messages.success(request, f"Recorded: {attempt} supersedes {values['supersedes']}.")
+                return HttpResponseRedirect(reverse("admin:studies_attempt_change", args=[attempt.pk]))
+        context = {
+            **self.admin_site.each_context(request), "title": "Record a corrected entry",
+            "opts": Attempt._meta, "form": form, "media": self.media + form.media,
+        }  # fmt: skip
+        return render(request, "admin/correction_add.html", context)
 
 
 class PlainAdmin(RecordAdmin):

@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib.admin.widgets import AdminSplitDateTime
+from django.contrib import admin
+from django.contrib.admin.widgets import AdminSplitDateTime, AutocompleteSelect
 
 from rlvram_site.ledger.canonical import canonical
-from studies.models import Exclusion, Study
+from studies.models import Attempt, Exclusion, Study
+from studies.models.base import name_validator
 from studies.services.eligibility import standing_exclusion
+from studies.services.exclusions import newest_exclusion
+
+_DIGITS = 19  # of the first whole number that the database may not hold
 
 
 class StudyField(forms.ModelChoiceField):
@@ -60,9 +65,49 @@ class ExclusionForm(forms.ModelForm):
         values = super().clean() or {}
         attempt = values.get("attempt")
         if attempt is not None:
-            standing = standing_exclusion(attempt.exclusions.all())
+            newest = newest_exclusion(attempt)
+            standing = standing_exclusion([newest] if newest else [])
             if values.get("lifted") and standing is None:
                 raise forms.ValidationError(f"{attempt} is not excluded, so there is nothing to lift.")
             if not values.get("lifted") and standing is not None:
                 raise forms.ValidationError(f"{attempt} is already excluded: {standing.reason}")
         return values
+
+
+class _EntrySelect(AutocompleteSelect):
+    """Shows a value that is no primary key as none chosen; the field itself refuses it."""
+
+    def optgroups(self, name: str, value: Any, attrs: Any = None) -> Any:
+        keys = [item for item in value if str(item).isdecimal() and len(str(item)) < _DIGITS]
+        return super().optgroups(name, keys, attrs)
+
+
+class CorrectionForm(forms.Form):
+    """A declared outcome in the place of a wrong entry. The service says what goes together."""
+
+    supersedes = forms.ModelChoiceField(
+        Attempt.objects.all(),
+        label="Wrong entry",
+        widget=_EntrySelect(Attempt._meta.get_field("supersedes"), admin.site),
+    )
+    supersedes_reason = forms.CharField(
+        label="What is wrong with it", max_length=2000, widget=forms.Textarea(attrs={"rows": 3, "cols": 100})
+    )
+    invocation_id = forms.CharField(
+        label="Id of the corrected entry",
+        max_length=200,
+        validators=[name_validator],
+        help_text="A new one, for good.",
+    )
+    outcome = forms.ChoiceField(choices=Attempt.Outcome.choices)
+    diagnosis = forms.CharField(required=False, max_length=60)
+    peak_mib = forms.FloatField(
+        required=False, min_value=0, label="Peak (MiB)", help_text="Of a completed process only."
+    )
+    reason = forms.CharField(required=False, max_length=500, help_text="Why the slot stays unresolved.")
+    source = forms.CharField(max_length=300, help_text="Who or what says so.")
+
+    def declared(self) -> dict[str, Any]:
+        """The outcome as an upload declares it."""
+        names = ("outcome", "diagnosis", "peak_mib", "reason", "source")
+        return {name: value for name in names if (value := self.cleaned_data[name]) not in (None, "")}

@@ -15,12 +15,8 @@ from rest_framework import serializers
 
 from rlvram_site.api.parsers import too_deep
 from rlvram_site.ledger.canonical import canonical
-from studies.models.base import sha256_validator
+from studies.models.base import name_validator, sha256_validator
 
-name_validator = RegexValidator(
-    r"^[A-Za-z0-9][A-Za-z0-9._:@+-]*\Z",
-    "expected letters, digits and . _ : @ + - with a letter or digit first",
-)
 _EARLIEST, _LATEST = dt.datetime(2000, 1, 1, tzinfo=dt.UTC), dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
 
 

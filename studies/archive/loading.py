@@ -24,7 +24,7 @@ from studies.archive.records import (
     entries_of,
     names_of,
 )
-from studies.models import Pool, Study
+from studies.models import Attempt, Pool, Study
 
 _IDENTITY: Mapping[str, tuple[str, ...]] = {
     "pool": (),
@@ -142,6 +142,8 @@ def _load(
             for number, record in enumerate(run, start=1)
             if _belongs(record, stream, place)
         ]
+        for number, row in enumerate(rows, start=1):
+            _check_supersession(row, f"{place}: {run[0].kind} {number}")
         try:
             record_all(rows)
         except IntegrityError as error:
@@ -151,6 +153,12 @@ def _load(
         for row in rows:
             scopes[""].add(row)
         progress(len(rows))
+
+
+def _check_supersession(row: LedgerRecord, place: str) -> None:
+    if isinstance(row, Attempt) and (row.supersedes_id is not None or row.supersedes_reason is not None):
+        for field, problem in row.supersession_problems().items():
+            raise ArchiveError(f"{place} {field}: {problem}")
 
 
 def _scopes(owner) -> dict[str, Names]:
@@ -173,9 +181,10 @@ def _belongs(record: Record, stream: Stream, place: str) -> bool:
 
 
 def _runs(records: Sequence[Record]) -> Iterator[list[Record]]:
+    """Stretches that can be recorded at once. What a record supersedes must stand before it is built."""
     run: list[Record] = []
     for record in records:
-        if run and run[-1].kind != record.kind:
+        if run and (run[-1].kind != record.kind or record.fields.get("supersedes") is not None):
             yield run
             run = []
         run.append(record)

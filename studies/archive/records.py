@@ -76,12 +76,14 @@ _KEYS: dict[type[LedgerRecord], Callable[[Any], str]] = {
     Configuration: lambda row: row.configuration_id,
     SeedSlot: lambda row: row.experiment_id,
     Attempt: lambda row: row.invocation_id,
-    Exclusion: lambda row: f"exclusion-{row.attempt_id}",
+    Exclusion: lambda row: f"exclusion-{row.attempt.invocation_id}",
     Protocol: lambda row: "protocol",
     FittedModel: lambda row: row.fold or "final",
     PredictionSet: lambda row: row.fold or "panel",
     TransferTask: lambda row: row.task_id,
 }
+# Where these are null a record leaves them out, so that what was written before they existed stays the same.
+_ADDED_LATER: dict[type[LedgerRecord], tuple[str, ...]] = {Attempt: ("supersedes", "supersedes_reason")}
 # A stream's first row says what these would say again.
 _OWNERS = ("pool", "study")
 
@@ -175,6 +177,8 @@ def _dump(row: LedgerRecord, scopes: dict[str, Names]) -> Record:
     values: dict[str, Any] = {}
     for item in stored_fields(type(row)):
         value = getattr(row, item.attname)
+        if value is None and item.name in _ADDED_LATER.get(type(row), ()):
+            continue
         if isinstance(item, models.ForeignKey) and value is not None:
             value = _key(item, value, row, scopes)
         values[item.name] = canonical(value)
@@ -240,11 +244,11 @@ def _find(item: models.ForeignKey, key: Any, scopes: dict[str, Names], place: st
                 f"{place}: {key!r}, expected a {target._meta.verbose_name} that is already imported"
             )
         return found
-    prefix, _, rest = str(key).rpartition(":")
-    names = scopes.get(f"{prefix}:" if prefix else "", Names())
-    if (target, rest) not in names.rows:
-        raise ArchiveError(f"{place}: {key!r}, expected a known {target._meta.verbose_name}")
-    return names.rows[target, rest]
+    for prefix, names in scopes.items():  # the stream's own first: an id may have a colon itself
+        wanted = target, str(key).removeprefix(prefix)
+        if str(key).startswith(prefix) and wanted in names.rows:
+            return names.rows[wanted]
+    raise ArchiveError(f"{place}: {key!r}, expected a known {target._meta.verbose_name}")
 
 
 def _clean(item: models.Field, value: Any, row: LedgerRecord, place: str) -> Any:

@@ -8,6 +8,10 @@ from django.db import models
 from rlvram_site.ledger.models import LedgerRecord
 
 sha256_validator = RegexValidator(r"^[0-9a-f]{64}$", "expected 64 lower-case hexadecimal digits")
+name_validator = RegexValidator(
+    r"^[A-Za-z0-9][A-Za-z0-9._:@+-]*\Z",
+    "expected letters, digits and . _ : @ + - with a letter or digit first",
+)
 
 
 class Sha256Field(models.CharField):

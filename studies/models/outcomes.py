@@ -61,6 +61,11 @@ class Attempt(StudyRecord):
         null=True, help_text="All that the classifier said, peaks by device and problems included"
     )
     texts = models.JSONField(null=True, help_text="Evidence that was sent inside the record, by kind")
+    supersedes = models.OneToOneField(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="superseded_by",
+        help_text="The wrong entry that this one corrects; it no longer counts",
+    )  # fmt: skip
+    supersedes_reason = models.TextField(null=True, help_text="What was wrong with the superseded entry")
 
     class Meta:
         ordering = ["study", "pk"]
@@ -74,6 +79,32 @@ class Attempt(StudyRecord):
 
     def __str__(self) -> str:
         return self.invocation_id
+
+    def supersession_problems(self) -> dict[str, str]:
+        """Why this entry, not recorded yet, can't take the place of ``supersedes``, by field.
+
+        Empty if it can. A reason without an entry that it is about is a problem too.
+        """
+        wrong, reason = self.supersedes, (self.supersedes_reason or "").strip()
+        if wrong is None:
+            return {"supersedes_reason": "expected none without supersedes"} if reason else {}
+        problems = {}
+        name = repr(wrong.invocation_id)
+        if wrong.invocation_id == self.invocation_id:
+            problems["supersedes"] = f"{name} is the entry itself, expected another one"
+        elif wrong.study_id != self.study_id:
+            problems["supersedes"] = f"{name} belongs to another study, expected an attempt of this one"
+        elif wrong.slot_id != self.slot_id:
+            slot = wrong.slot.experiment_id if wrong.slot else None
+            belongs = f"belongs to slot {slot!r}" if slot else "is unplanned"
+            problems["supersedes"] = f"{name} {belongs}, expected an attempt of the same slot as this one"
+        elif (later := Attempt.objects.filter(supersedes=wrong).first()) is not None:
+            problems["supersedes"] = (
+                f"{name} is already superseded by {later.invocation_id!r}, expected that one"
+            )
+        if not reason:
+            problems["supersedes_reason"] = f"expected what is wrong with {name}"
+        return problems
 
     @property
     def evidence_line(self) -> str:

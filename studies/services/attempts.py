@@ -52,7 +52,8 @@ class AttemptUpload:
     ``started_at``, ``ended_at``, ``exit_code``, ``signal``, ``requested_steps``, ``log``, ``samples``,
     ``scheduler`` (texts), ``device_peaks_mib``, ``other_processes``, ``claimed_diagnosis``, ``job_id``,
     ``execution_commit``, ``host``, ``facts``, the numbers of ``PLAIN_COLUMNS``, and ``declared`` (outcome,
-    source, diagnosis, stage, reason, peak_mib, observed_peak_mib).
+    source, diagnosis, stage, reason, peak_mib, observed_peak_mib). One that corrects a wrong entry has that
+    one's invocation id in ``supersedes`` and says in ``supersedes_reason`` what is wrong with it.
     """
 
     values: Mapping[str, Any]
@@ -113,7 +114,8 @@ def record_attempts(study: Study, uploads: Sequence[AttemptUpload]) -> list[Reco
     """Record all of these attempts, or none.
 
     The same invocation with the same content is found, not recorded again. Raises ``UploadConflict`` where
-    the content is another one, ``UploadRefused`` for evidence that can't be read as what it should be.
+    the content is another one, ``UploadRefused`` for evidence that can't be read as what it should be and
+    for a ``supersedes`` whose place an upload can't take.
     """
     batch = _once(uploads)
     # A look before the work; for one small record the work costs less than the look.
@@ -129,6 +131,7 @@ def record_attempts(study: Study, uploads: Sequence[AttemptUpload]) -> list[Reco
             stream = lock_stream(study.stream)
             found |= _known(study, batch, new)
             recorded = {name: rows[name] for name in new if name not in found}
+            _supersede(study, batch, recorded)
             kept = [item for item in files if item.attempt.invocation_id in recorded]
             record_all([*recorded.values(), *kept], locked=stream)
     return [
@@ -176,6 +179,32 @@ def _known(study: Study, batch: _Batch, names: Iterable[str]) -> dict[str, int]:
     if problems:
         raise UploadConflict(sorted(problems, key=lambda item: item.index))
     return found
+
+
+def _supersede(study: Study, batch: _Batch, rows: Mapping[str, Attempt]) -> None:
+    """Point each row at the wrong entry that its upload names. The study's stream is locked."""
+    named = {name: wrong for name in rows if (wrong := batch.uploads[name].values.get("supersedes"))}
+    found = Attempt.objects.filter(study=study, invocation_id__in=named.values()).select_related("slot")
+    wrong_rows = {row.invocation_id: row for row in found} if named else {}
+    problems, taken = [], set()
+    for name, row in rows.items():
+        if wrong := named.get(name):
+            row.supersedes = row if wrong == name else wrong_rows.get(wrong)
+            if row.supersedes is None:
+                message = f"{wrong!r} is not recorded in this study, expected a recorded invocation id"
+                problems.append(Problem(batch.places[name], "supersedes", message))
+                continue
+            if wrong in taken:
+                message = f"{wrong!r} is superseded in this batch twice, expected once"
+                problems.append(Problem(batch.places[name], "supersedes", message))
+            taken.add(wrong)
+        if wrong or row.supersedes_reason:
+            problems += [
+                Problem(batch.places[name], field, message)
+                for field, message in row.supersession_problems().items()
+            ]
+    if problems:
+        raise UploadRefused(sorted(problems, key=lambda item: item.index))
 
 
 def _rows(study: Study, batch: _Batch, names: Sequence[str]) -> dict[str, Attempt]:
@@ -234,6 +263,7 @@ def _row(
         job_id=values.get("job_id") or "",
         execution_commit=values.get("execution_commit") or "",
         claimed_diagnosis=values.get("claimed_diagnosis"),
+        supersedes_reason=values.get("supersedes_reason"),
         facts=_facts(values),
         texts={kind: values[kind] for kind in ("log", "samples", "scheduler") if values.get(kind)} or None,
         **{name: values[name] for name in PLAIN_COLUMNS if values.get(name) is not None},

@@ -42,7 +42,8 @@ class ScopeCost:
 
 def panel_cost(study: Study) -> list[ScopeCost]:
     """GPU time in every scope for which there are records, in a fixed order."""
-    attempts = Attempt.objects.filter(study=study)
+    # A corrected entry is about the same invocation, which used its time once.
+    attempts = Attempt.objects.filter(study=study, superseded_by__isnull=True)
     invocations = [InvocationTime(row.task_gpu_seconds, row.reserved_gpu_seconds) for row in attempts]
     # A slot that was never launched is a record too: its source states what it used.
     invocations += [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -18,6 +18,7 @@ class Role(StrEnum):
 
     ELIGIBLE = "eligible"
     EXCLUDED = "excluded"
+    SUPERSEDED = "superseded by a corrected entry"
     NO_OUTCOME = "no outcome"
     LATER = "later than the eligible one"
     NOT_PERMITTED = "one more than the protocol permits"
@@ -26,16 +27,28 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class AttemptState:
-    """An attempt, its role, and the exclusion that stands against it (None if none does)."""
+    """An attempt, its role, and the exclusion that stands against it (None if none does).
+
+    ``supersedes`` is the wrong entry that it corrects, ``superseded_by`` the entry that corrects it.
+    """
 
     attempt: Attempt
     role: Role
     exclusion: Exclusion | None
+    supersedes: Attempt | None = None
+    superseded_by: Attempt | None = None
+
+    @property
+    def inherits_exclusion(self) -> bool:
+        """Whether the exclusion was recorded against an entry that this one supersedes."""
+        return self.exclusion is not None and self.exclusion.attempt_id != self.attempt.pk
 
 
 @dataclass(frozen=True)
 class SlotState:
-    """A slot with all its attempts in recorded order, and what they establish.
+    """A slot with all its attempts in the order of its tries, and what they establish.
+
+    A corrected entry stands right after the one that it supersedes.
 
     ``outcome`` goes into the label; ``reason`` says, in words for a person, why the slot is unresolved and
     is empty when it is not.
@@ -58,6 +71,52 @@ class SlotState:
         return slot_state(self.outcome, margin_mib)
 
 
+class Entries:
+    """Attempts, and which of them correct which."""
+
+    def __init__(self, attempts: Iterable[Attempt]) -> None:
+        self._rows = {row.pk: row for row in attempts}
+        self._corrections = {
+            row.supersedes_id: row for row in self._rows.values() if row.supersedes_id is not None
+        }
+
+    def superseded_by(self, attempt: Attempt) -> Attempt | None:
+        """The entry that corrects this one."""
+        return self._corrections.get(attempt.pk)
+
+    def supersedes(self, attempt: Attempt) -> Attempt | None:
+        """The entry that this one corrects."""
+        return self._rows.get(attempt.supersedes_id) if attempt.supersedes_id is not None else None
+
+    def chain(self, attempt: Attempt) -> list[Attempt]:
+        """The attempt, the entry that it supersedes, the one before that, and so on."""
+        found = [attempt]
+        while (before := self.supersedes(found[-1])) is not None:
+            found.append(before)
+        return found
+
+    def in_order(self) -> list[Attempt]:
+        """As they were recorded, but each corrected entry in the place of the entry that it supersedes."""
+        return sorted(self._rows.values(), key=lambda row: (self.chain(row)[-1].pk, row.pk))
+
+    def exclusion(self, attempt: Attempt, exclusions: Mapping[int, Iterable[Exclusion]]) -> Exclusion | None:
+        """What stands against an attempt. Correcting an entry lifts no exclusion of what it corrects."""
+        return standing_exclusion(item for row in self.chain(attempt) for item in exclusions.get(row.pk, ()))
+
+    def state(
+        self, attempt: Attempt, role: Role, exclusions: Mapping[int, Iterable[Exclusion]]
+    ) -> AttemptState:
+        """The attempt in this role, or superseded if a later entry corrects it."""
+        correction = self.superseded_by(attempt)
+        return AttemptState(
+            attempt,
+            role if correction is None else Role.SUPERSEDED,
+            self.exclusion(attempt, exclusions),
+            self.supersedes(attempt),
+            correction,
+        )
+
+
 def standing_exclusion(exclusions: Iterable[Exclusion]) -> Exclusion | None:
     """The exclusion that stands against one attempt: its newest one, unless that lifts."""
     newest = max(exclusions, key=lambda item: item.pk, default=None)
@@ -67,7 +126,7 @@ def standing_exclusion(exclusions: Iterable[Exclusion]) -> Exclusion | None:
 def slot_state_of(
     slot: SeedSlot,
     attempts: Sequence[Attempt],
-    exclusions: dict[int, list[Exclusion]],
+    exclusions: Mapping[int, Iterable[Exclusion]],
     non_launch: NonLaunch | None,
     permitted: int | None,
 ) -> SlotState:
@@ -75,16 +134,21 @@ def slot_state_of(
 
     ``exclusions`` are all of the study's, by attempt. ``permitted`` is how many attempts the protocol lets a
     slot have (None: as many as it takes); a claim that never became an invocation uses one up. Whatever
-    comes after them replaces nothing, also when all before it were excluded.
+    comes after them replaces nothing, also when all before it were excluded. An entry that a later one of
+    these supersedes counts nowhere; the later one stands in its place and is no further try.
     """
+    entries = Entries(attempts)
     states: list[AttemptState] = []
     eligible: Attempt | None = None
-    used = 0 if non_launch is None else 1
-    for number, attempt in enumerate(sorted(attempts, key=lambda item: item.pk), start=used + 1):
-        exclusion = standing_exclusion(exclusions.get(attempt.pk, ()))
-        if exclusion is not None:
+    tries = 0 if non_launch is None else 1
+    for attempt in entries.in_order():
+        if entries.superseded_by(attempt) is not None:
+            states.append(entries.state(attempt, Role.SUPERSEDED, exclusions))
+            continue
+        tries += 1
+        if entries.exclusion(attempt, exclusions) is not None:
             role = Role.EXCLUDED
-        elif permitted is not None and number > permitted:
+        elif permitted is not None and tries > permitted:
             role = Role.NOT_PERMITTED
         elif attempt.outcome not in ESTABLISHES_OUTCOME:
             role = Role.NO_OUTCOME
@@ -92,7 +156,7 @@ def slot_state_of(
             role = Role.LATER
         else:
             role, eligible = Role.ELIGIBLE, attempt
-        states.append(AttemptState(attempt, role, exclusion))
+        states.append(entries.state(attempt, role, exclusions))
     return SlotState(
         slot=slot,
         attempts=tuple(states),
@@ -113,7 +177,8 @@ def _outcome(slot: SeedSlot, eligible: Attempt | None) -> SlotOutcome:
 
 def _reason(states: Sequence[AttemptState], non_launch: NonLaunch | None) -> str:
     """The newest permitted attempt says why; an excluded one says why it was excluded."""
-    newest = next((item for item in reversed(states) if item.role is not Role.NOT_PERMITTED), None)
+    silent = (Role.NOT_PERMITTED, Role.SUPERSEDED)
+    newest = next((item for item in reversed(states) if item.role not in silent), None)
     if newest is not None:
         if newest.exclusion is not None:
             return f"excluded: {newest.exclusion.reason}"

@@ -27,10 +27,20 @@ def lift(attempt: Attempt, *, reason: str, author: str) -> tuple[Exclusion, bool
     return _record(attempt, reason, author, lifted=True)
 
 
+def newest_exclusion(attempt: Attempt) -> Exclusion | None:
+    """The newest record about whether the attempt counts, also if it was made of an entry it supersedes."""
+    chain: list[Attempt] = []
+    entry: Attempt | None = attempt
+    while entry is not None:
+        chain.append(entry)
+        entry = entry.supersedes
+    return Exclusion.objects.filter(attempt__in=chain).order_by("-pk").first()
+
+
 def _record(attempt: Attempt, reason: str, author: str, *, lifted: bool) -> tuple[Exclusion, bool]:
     with transaction.atomic():
         lock_stream(attempt.study.stream)
-        newest = attempt.exclusions.order_by("-pk").first()
+        newest = newest_exclusion(attempt)
         standing = standing_exclusion([newest] if newest else [])
         if newest is not None and newest.lifted == lifted and newest.reason == reason:
             return newest, False

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rlvram_site.ledger.models import LedgerEntry, LedgerRecord
 from studies.models import Allocation, Amendment, Attempt, Event, Exclusion, NonLaunch, Protocol, Seal, Study
 from studies.services import protocols
+from studies.services.eligibility import Entries
 from studies.services.moments import KnownTimes
 from studies.services.order import ESTABLISHES_OUTCOME
 
@@ -56,6 +57,8 @@ def timeline(study: Study) -> list[HistoryItem]:
     for row, lane, title, detail in _rows(study):
         link = links[row._meta.label_lower, row.pk]
         known_at, started = known.at(row), getattr(row, "started_at", None)
+        if isinstance(row, Attempt) and row.supersedes_id is not None:
+            started = None  # what happened is the correcting; the run stands where the wrong entry does
         lasted = started is not None and getattr(row, "ended_at", None) is not None
         items.append(
             HistoryItem(
@@ -99,8 +102,11 @@ def _rows(study: Study) -> Iterator[tuple[LedgerRecord, str, str, str]]:
         )  # fmt: skip
     for launch in NonLaunch.objects.filter(study=study).select_related("slot"):
         yield launch, LAUNCHES, f"{launch.slot.experiment_id} not launched", launch.reason
-    for attempt in Attempt.objects.filter(study=study).select_related("slot"):
-        yield attempt, OUTCOMES, f"{attempt.invocation_id}: {attempt.get_outcome_display()}", _detail(attempt)
+    attempts = {row.pk: row for row in Attempt.objects.filter(study=study).select_related("slot")}
+    entries = Entries(attempts.values())
+    for attempt in attempts.values():
+        title = f"{attempt.invocation_id}: {attempt.get_outcome_display()}"
+        yield attempt, OUTCOMES, title, _detail(attempt, entries)
     for exclusion in Exclusion.objects.filter(study=study).select_related("attempt"):
         verb = "counts again" if exclusion.lifted else "excluded"
         yield (
@@ -111,7 +117,11 @@ def _rows(study: Study) -> Iterator[tuple[LedgerRecord, str, str, str]]:
         yield event, EVENTS, event.title, event.detail
 
 
-def _detail(attempt: Attempt) -> str:
-    if attempt.outcome in ESTABLISHES_OUTCOME:
-        return attempt.diagnosis.replace("_", " ")
-    return attempt.reason
+def _detail(attempt: Attempt, entries: Entries) -> str:
+    established = attempt.outcome in ESTABLISHES_OUTCOME
+    parts = [attempt.diagnosis.replace("_", " ") if established else attempt.reason]
+    if (wrong := entries.supersedes(attempt)) is not None:
+        parts.append(f"supersedes {wrong.invocation_id}, because {attempt.supersedes_reason}")
+    if (correction := entries.superseded_by(attempt)) is not None:
+        parts.append(f"superseded by {correction.invocation_id}")
+    return "; ".join(part for part in parts if part)

@@ -39,7 +39,7 @@ class KnownTimes:
 
         An attempt's own end, else the end of its pair's allocation; a protocol's, seal's or amendment's
         stated time; an event's end or start, or the place that its source gives it. Anything else counts from
-        when it was recorded here.
+        when it was recorded here, and so does a corrected entry: until then the wrong one was believed.
         """
         placed = self._untimed.get(row.pk) if isinstance(row, Event) else None
         return self.stated(row) or placed or row.recorded_at
@@ -47,6 +47,8 @@ class KnownTimes:
     def stated(self, row: LedgerRecord) -> dt.datetime | None:
         """The stated time alone; None where the source states none."""
         if isinstance(row, Attempt):
+            if row.supersedes_id is not None:
+                return None
             return row.ended_at or (self._ends.get(row.slot.pair_id) if row.slot else None) or row.started_at
         if isinstance(row, NonLaunch):
             return self._ends.get(row.slot.pair_id)

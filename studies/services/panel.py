@@ -69,7 +69,7 @@ class Panel:
         rows: by workload, level and GPU count.
         prediction_set: the panel's set; None while there is none.
         seal: the seal over that set; None while there is none.
-        unplanned: attempts that belong to no slot. They never count.
+        unplanned: attempts that belong to no slot, superseded entries among them. They never count.
         as_of: the moment shown; None for now.
     """
 
@@ -91,6 +91,11 @@ class Panel:
     def capacity_mib(self) -> int:
         """Memory of one device, MiB."""
         return self.rules.device_capacity_mib
+
+    @property
+    def superseded(self) -> frozenset[int]:
+        """Primary keys of the unplanned attempts that a corrected entry supersedes."""
+        return frozenset(row.supersedes_id for row in self.unplanned if row.supersedes_id is not None)
 
     @property
     def resolutions(self) -> dict[str, Resolution]:
@@ -154,8 +159,8 @@ UNSCORED_APPROVALS = (
 def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
     """Everything about a study's panel, in a number of queries that does not grow with it.
 
-    With ``as_of``, only attempts, exclusions, launches and predictions that were known at that moment
-    count; see ``services.moments`` for when something became known.
+    With ``as_of``, only attempts, corrected ones too, exclusions, launches and predictions that were known at
+    that moment count; see ``services.moments`` for when something became known.
     Raises ``ServiceError`` if the study has no protocol.
     """
     rules = protocols.rules(study)

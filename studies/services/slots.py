@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from django.db.models import Q
+
 from studies.models import Attempt, Exclusion, NonLaunch, SeedSlot
-from studies.services.eligibility import AttemptState, Role, SlotState, slot_state_of, standing_exclusion
+from studies.services.eligibility import AttemptState, Entries, Role, SlotState, slot_state_of
 from studies.services.protocols import permitted_by_study
 
 
@@ -34,11 +36,28 @@ def attempt_states(attempts: Iterable[Attempt]) -> dict[int, AttemptState]:
     rows = list(attempts)
     by_slot = slot_states({row.slot_id: row.slot for row in rows if row.slot is not None}.values())
     found = {state.attempt.pk: state for slot in by_slot.values() for state in slot.attempts}
-    unplanned = [row for row in rows if row.slot_id is None]
+    return {row.pk: found[row.pk] for row in rows if row.slot_id is not None} | _unplanned_states(
+        [row for row in rows if row.slot_id is None]
+    )
+
+
+def _unplanned_states(unplanned: list[Attempt]) -> dict[int, AttemptState]:
+    if not unplanned:
+        return {}
+    entries = Entries([*_with_corrections(unplanned), *unplanned])
     against: dict[int, list[Exclusion]] = defaultdict(list)
-    if unplanned:
-        for exclusion in Exclusion.objects.filter(attempt__in=unplanned):
-            against[exclusion.attempt_id].append(exclusion)
-    for row in unplanned:
-        found[row.pk] = AttemptState(row, Role.UNPLANNED, standing_exclusion(against[row.pk]))
-    return {row.pk: found[row.pk] for row in rows}
+    for exclusion in Exclusion.objects.filter(
+        attempt__in={item.pk for row in unplanned for item in entries.chain(row)}
+    ):
+        against[exclusion.attempt_id].append(exclusion)
+    return {row.pk: entries.state(row, Role.UNPLANNED, against) for row in unplanned}
+
+
+def _with_corrections(unplanned: list[Attempt]) -> list[Attempt]:
+    """Every unplanned attempt of the same studies that corrects another one or is corrected."""
+    light = Attempt.objects.defer("facts", "evidence", "derivation", "texts")
+    return list(
+        light.filter(study__in={row.study_id for row in unplanned}, slot=None).filter(
+            Q(supersedes__isnull=False) | Q(superseded_by__isnull=False)
+        )
+    )

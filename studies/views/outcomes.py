@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from django import forms
@@ -230,4 +230,4 @@ def _with_role(found: Attempt) -> AttemptState:
     """The attempt as its slot sees it, beside the slot's other attempts."""
     state = attempt_states([found])[found.pk]
     # The row at hand has its files and exclusions loaded, the state's own has not.
-    return AttemptState(found, state.role, state.exclusion)
+    return replace(state, attempt=found)

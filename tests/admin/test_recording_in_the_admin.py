@@ -131,6 +131,95 @@ def test_an_exclusion_and_its_lifting_are_two_records(staff):
     ) == {"ada"}
 
 
+CORRECT = "/admin/studies/attempt/add/"
+
+
+@pytest.fixture
+def wrong(db) -> Attempt:
+    """A memory failure with the times and facts of its run."""
+    slot = SeedSlot.objects.filter(study=make_small_study(slug="demo"))[0]
+    return make_attempt(
+        slot, "memory_failure", diagnosis="cuda_oom", job_id="7", task_gpu_seconds=90.0, exit_signal=9,
+        started_at="2026-09-15T10:00:00Z", ended_at="2026-09-15T10:05:00Z", facts={"node": "n1"},
+        invocation_id="wrong",
+    )  # fmt: skip
+
+
+def corrected(wrong, **fields) -> dict[str, str]:
+    return {"supersedes": str(wrong.pk), "supersedes_reason": "another run's log", "invocation_id": "right",
+            "outcome": "completed", "diagnosis": "", "peak_mib": "30000", "reason": "",
+            "source": "the operator", **fields}  # fmt: skip
+
+
+def test_a_corrected_entry_is_a_new_declared_record_that_keeps_what_was_right(staff, wrong):
+    shown = staff.get(f"/admin/studies/attempt/{wrong.pk}/change/").content.decode()
+    link = re.search(r'href="([^"]+)">Supersede<', shown)[1]
+    assert f'<option value="{wrong.pk}" selected>wrong</option>' in staff.get(link).content.decode()
+    page = staff.post(CORRECT, corrected(wrong), follow=True).content.decode()
+    assert "Recorded: right supersedes wrong." in page
+    row = Attempt.objects.get(invocation_id="right")
+    assert (row.supersedes, row.supersedes_reason, row.slot) == (wrong, "another run's log", wrong.slot)
+    assert (row.origin, row.source, row.outcome, row.peak_mib) == (
+        "declared", "the operator", "completed", 30000,
+    )  # fmt: skip
+    kept = Attempt.objects.get(pk=wrong.pk)
+    for name in ("started_at", "ended_at", "task_gpu_seconds", "job_id", "exit_signal", "facts"):
+        assert getattr(row, name) == getattr(kept, name), name
+    assert LedgerEntry.objects.get(record_type="studies.attempt", record_id=row.pk).actor == "ada"
+    shown = staff.get(f"/admin/studies/attempt/{wrong.pk}/change/").content.decode()
+    assert "right</a>, because another run&#x27;s log" in shown
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"peak_mib": ""}, "peak in MiB, above zero"),
+        ({"peak_mib": "nan"}, "Enter a number"),
+        ({"outcome": "memory_failure", "peak_mib": ""}, "for a GPU-memory failure"),
+        ({"outcome": "unresolved", "peak_mib": ""}, "why the slot stays unresolved"),
+        ({"supersedes_reason": " "}, "This field is required"),
+        ({"supersedes": "999999"}, "not one of the available choices"),
+        ({"supersedes": "9" * 30}, "not one of the available choices"),
+        ({"supersedes": "x"}, "not one of the available choices"),
+        ({"invocation_id": "a b"}, "expected letters, digits"),
+        ({"invocation_id": "wrong"}, "already recorded with other content"),
+        ({"source": ""}, "This field is required"),
+    ],
+)
+def test_a_correction_that_does_not_hold_together_is_refused_by_field(staff, wrong, fields, text):
+    page = staff.post(CORRECT, corrected(wrong, **fields))
+    assert page.status_code == 200
+    assert text in page.content.decode()
+    assert Attempt.objects.count() == 1
+
+
+def test_an_entry_is_corrected_once_and_then_its_correction(staff, wrong):
+    staff.post(CORRECT, corrected(wrong))
+    again = staff.post(CORRECT, corrected(wrong, invocation_id="third")).content.decode()
+    assert "is already superseded by &#x27;right&#x27;" in again
+    right = Attempt.objects.get(invocation_id="right")
+    staff.post(CORRECT, corrected(right, invocation_id="third"))
+    assert Attempt.objects.get(invocation_id="third").supersedes == right
+
+
+def test_the_exclusion_of_a_wrong_entry_is_lifted_for_the_corrected_one(staff, wrong):
+    path = "/admin/studies/exclusion/add/"
+    staff.post(path, {"attempt": wrong.pk, "reason": "wrong driver"})
+    staff.post(CORRECT, corrected(wrong))
+    right = Attempt.objects.get(invocation_id="right")
+    assert b"already excluded" in staff.post(path, {"attempt": right.pk, "reason": "again"}).content
+    staff.post(path, {"attempt": right.pk, "reason": "it was right", "lifted": "on"})
+    first, second = Exclusion.objects.order_by("pk")
+    assert (second.attempt, second.lifted, second.supersedes) == (right, True, first)
+
+
+def test_only_staff_corrects_entries(db, wrong):
+    client = Client()
+    client.force_login(get_user_model().objects.create_user("eve", password="a long pass phrase"))
+    client.post(CORRECT, corrected(wrong))
+    assert Attempt.objects.count() == 1
+
+
 def test_a_keys_secret_is_shown_once_and_the_key_can_be_revoked(staff):
     owner = get_user_model().objects.get(username="ada")
     page = staff.post(

@@ -155,3 +155,49 @@ def test_an_unknown_set_is_named(client):
 )
 def test_what_is_not_there_is_not_found(client, address):
     assert client.get(address).status_code == 404
+
+
+def test_a_corrected_entry_and_the_wrong_one_point_at_each_other(client):
+    wrong = Attempt.objects.get(invocation_id=INVOCATION)
+    make_attempt(
+        wrong.slot, "completed", 30000, invocation_id="right", supersedes=wrong,
+        supersedes_reason="another run's log",
+    )  # fmt: skip
+    page = client.get(f"/studies/estimation/attempts/{INVOCATION}/")
+    assert sentence_of(page).endswith("To its slot it is superseded by a corrected entry.")
+    assert "Superseded by right , because another run's log" in text_of(page)
+    assert 'href="/studies/estimation/attempts/right/"' in page.content.decode()
+    later = client.get("/studies/estimation/attempts/right/")
+    assert f"Supersedes {INVOCATION} , because another run's log" in text_of(later)
+    assert f'href="/studies/estimation/attempts/{INVOCATION}/"' in later.content.decode()
+    slot = text_of(client.get(f"/studies/estimation/slots/{wrong.slot.experiment_id}/"))
+    assert "Superseded by right" in slot
+    assert f"Supersedes {INVOCATION}" in slot
+    configuration = f"/studies/estimation/configurations/{wrong.slot.configuration.configuration_id}/"
+    assert "(superseded by a corrected entry)" in text_of(client.get(configuration))
+    history = text_of(client.get("/studies/estimation/history/?page=2"))
+    history += text_of(client.get("/studies/estimation/history/"))
+    assert f"supersedes {INVOCATION}, because another run's log" in history
+
+
+def test_an_excluded_wrong_entry_leaves_its_correction_excluded_and_says_so(client):
+    wrong = Attempt.objects.get(invocation_id=INVOCATION)
+    Exclusion(study=wrong.study, attempt=wrong, reason="wrong driver", author="reviewer").save()
+    make_attempt(
+        wrong.slot, "completed", 30000, invocation_id="right", supersedes=wrong, supersedes_reason="a typo"
+    )
+    text = text_of(client.get("/studies/estimation/attempts/right/"))
+    assert "excluded, by the exclusion of an entry that it supersedes: wrong driver" in text
+
+
+def test_a_corrected_unplanned_entry_is_marked_in_the_list(client):
+    study = Study.objects.get(slug="estimation")
+    stray = Attempt(study=study, invocation_id="stray", outcome="unresolved", origin="declared")
+    stray.save()
+    Attempt(
+        study=study, invocation_id="stray-2", outcome="unresolved", origin="declared", supersedes=stray,
+        supersedes_reason="a typo",
+    ).save()  # fmt: skip
+    text = text_of(client.get(OUTCOMES))
+    assert "stray : unresolved, superseded by a corrected entry" in text
+    assert "stray-2 : unresolved" in text

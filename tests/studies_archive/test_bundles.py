@@ -13,10 +13,11 @@ from django.core.management import CommandError, call_command
 from rlvram_site.ledger.canonical import digest
 from rlvram_site.ledger.models import LedgerEntry, LedgerStream
 from rlvram_site.ledger.verify import verify_streams
-from studies.models import Protocol, Study
+from studies.models import Attempt, Exclusion, Protocol, SeedSlot, Study
 from studies.services import protocols
 from studies.services.evaluation import evaluation_document
 from tests.bypass import without_triggers
+from tests.factories import make_attempt
 from tests.studies_archive.archives import SAMPLE
 
 pytestmark = pytest.mark.django_db
@@ -286,3 +287,67 @@ def test_a_stream_without_its_own_head(bundle):
     path = bundle
     change(path, lambda content: content["studies"][0].update(slug="other"))
     assert "runs: 'other', expected the study other itself as the first record" in refusal(path)
+
+
+@pytest.fixture
+def corrected(db, tmp_path):
+    """A bundle of a study with a wrong entry, two corrections of it, an exclusion and its lifting."""
+    call_command("import_study", str(SAMPLE), "--study", "estimation", verbosity=0)
+    slot = SeedSlot.objects.filter(study__slug="estimation")[0]
+    wrong = make_attempt(slot, "memory_failure", invocation_id="wrong")
+    for name in ("better:2", "right"):
+        wrong = make_attempt(
+            slot, "completed", 30000, invocation_id=name, supersedes=wrong, supersedes_reason="a typing error"
+        )
+    first = Exclusion(study=slot.study, attempt=wrong, reason="wrong driver", author="Ada")
+    first.save()
+    Exclusion(
+        study=slot.study, attempt=wrong, reason="no", author="Ada", lifted=True, supersedes=first
+    ).save()
+    path = tmp_path / "corrected.json"
+    call_command("export_study", "estimation", "--output", str(path), verbosity=0)
+    empty_database()
+    return path
+
+
+def test_corrected_entries_and_lifted_exclusions_travel_in_a_bundle(corrected, tmp_path):
+    call_command("import_study", str(corrected), verbosity=0)
+    chain = Attempt.objects.order_by("pk").values_list("invocation_id", "supersedes__invocation_id")
+    assert list(chain)[-3:] == [("wrong", None), ("better:2", "wrong"), ("right", "better:2")]
+    assert set(Attempt.objects.values_list("supersedes_reason", flat=True)) == {None, "a typing error"}
+    assert Exclusion.objects.get(lifted=True).supersedes == Exclusion.objects.get(lifted=False)
+    call_command("export_study", "estimation", "--output", str(tmp_path / "again.json"), verbosity=0)
+    assert (tmp_path / "again.json").read_bytes() == corrected.read_bytes()
+    assert all(report.ok for report in verify_streams())
+
+
+def corrections_in(content):
+    return next(run for run in content["studies"][0]["runs"] if "supersedes_reason" in run["fields"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("supersedes", "nobody", "supersedes: 'nobody', expected a known attempt"),
+        ("supersedes", "right", "supersedes: 'right', expected a known attempt"),
+        ("supersedes", None, "supersedes_reason: expected none without supersedes"),
+        ("supersedes_reason", " ", "supersedes_reason: expected what is wrong with 'wrong'"),
+        ("slot", None, "supersedes: 'wrong' belongs to slot"),
+    ],
+)
+def test_a_bundle_with_a_correction_of_nothing_is_refused(corrected, name, value, message):
+    def edit(content):
+        run = corrections_in(content)
+        run["rows"][0][run["fields"].index(name)] = value
+
+    change(corrected, edit)
+    assert message in refusal(corrected)
+
+
+def test_a_bundle_with_two_corrections_of_one_entry_is_refused(corrected):
+    def edit(content):
+        run = corrections_in(content)
+        run["rows"][1][run["fields"].index("supersedes")] = "wrong"
+
+    change(corrected, edit)
+    assert "'wrong' is already superseded by 'better:2'" in refusal(corrected)

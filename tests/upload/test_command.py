@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.contrib.auth import get_user_model
 
 from rlvram_site import upload
+from rlvram_site.api.keys import issue_key
 from studies.models import Attempt, EvidenceBlob, EvidenceFile, SeedSlot
 from tests.api.logs import COMPLETED, SAMPLES
 
@@ -109,3 +111,17 @@ def test_an_unreachable_server_is_tried_again_and_then_named(monkeypatch, capsys
     assert code == 3
     assert pauses == [1, 2, 4, 8, 16]
     assert "given up after 6 tries" in capsys.readouterr().err
+
+
+def test_a_wrong_entry_is_superseded_with_a_reason(site, run_directory):
+    owner = get_user_model().objects.create_user("ada", is_staff=True)
+    staff = issue_key(name="staff", owner=owner, scopes=["read", "attempts", "exclusions"])[1]
+    wrong = [str(run_directory / "trial-7.json"), "--invocation", "run-7", "--slot", slot()]
+    assert command(site, staff, *wrong).returncode == 0
+    right = [str(run_directory), "--invocation", "run-7b", "--slot", slot(), "--supersedes", "run-7"]
+    bare = command(site, staff, *right)
+    assert (bare.returncode, "supersedes_reason" in bare.stderr) == (1, True)
+    done = command(site, staff, *right, "--reason", "its log was missing")
+    assert done.returncode == 0, done.stderr
+    attempt = Attempt.objects.get(invocation_id="run-7b")
+    assert (attempt.supersedes.invocation_id, attempt.supersedes_reason) == ("run-7", "its log was missing")

@@ -17,6 +17,8 @@ class AttemptSerializer(serializers.ModelSerializer):
     exclusion = serializers.SerializerMethodField(help_text="Why it is excluded; null when it is not")
     evidence_line = serializers.CharField(read_only=True, help_text="The line that decides")
     claim_disagrees = serializers.BooleanField(read_only=True)
+    supersedes = serializers.SerializerMethodField(help_text="Invocation id of the wrong entry it corrects")
+    superseded_by = serializers.SerializerMethodField(help_text="Invocation id of the entry that corrects it")
 
     class Meta:
         model = Attempt
@@ -25,7 +27,8 @@ class AttemptSerializer(serializers.ModelSerializer):
                   "claim_disagrees", "peak_mib", "observed_peak_mib", "started_at", "ended_at",
                   "exit_code", "exit_signal", "elapsed_seconds", "runtime_seconds", "task_gpu_seconds",
                   "reserved_gpu_seconds", "task_gpu_count", "job_id", "execution_commit",
-                  "content_sha256", "recorded_at"]  # fmt: skip
+                  "content_sha256", "supersedes", "supersedes_reason", "superseded_by",
+                  "recorded_at"]  # fmt: skip
 
     def _state(self, row: Attempt) -> Any:
         return self.context["attempts"][row.pk]
@@ -39,6 +42,15 @@ class AttemptSerializer(serializers.ModelSerializer):
     def get_exclusion(self, row: Attempt) -> str | None:
         exclusion = self._state(row).exclusion
         return exclusion.reason if exclusion else None
+
+    def get_supersedes(self, row: Attempt) -> str | None:
+        return self._name(self._state(row).supersedes)
+
+    def get_superseded_by(self, row: Attempt) -> str | None:
+        return self._name(self._state(row).superseded_by)
+
+    def _name(self, row: Attempt | None) -> str | None:
+        return row.invocation_id if row else None
 
 
 class EvidenceFileSerializer(serializers.ModelSerializer):
@@ -94,6 +106,7 @@ class ReceiptSerializer(serializers.Serializer):
     peak_mib = serializers.FloatField(allow_null=True)
     observed_peak_mib = serializers.FloatField(allow_null=True)
     content_sha256 = serializers.CharField()
+    supersedes = serializers.CharField(allow_null=True, help_text="The wrong entry that it corrects")
 
 
 class RecordedSerializer(serializers.Serializer):

@@ -118,6 +118,14 @@ class AttemptUploadSerializer(StrictSerializer):
     facts = ObjectField(required=False, help_text="Anything else worth keeping, by your own names")
     files = FileUpload(many=True, required=False, max_length=100)  # type: ignore[call-arg]
     declared = DeclaredUpload(required=False)
+    supersedes = serializers.CharField(
+        required=False,
+        max_length=200,
+        help_text="Invocation id of the wrong entry that this one corrects. Needs the scope exclusions",
+    )
+    supersedes_reason = serializers.CharField(
+        required=False, max_length=2000, help_text="What is wrong with the superseded entry"
+    )
 
     def validate_device_peaks_mib(self, value: dict[str, float]) -> dict[str, float]:
         if len(value) > 1024 or any(not 0 < len(name) <= 100 for name in value):
@@ -164,6 +172,8 @@ class AttemptFormSerializer(serializers.Serializer):
     invocation_id = serializers.CharField(required=False)
     slot = serializers.CharField(required=False)
     exit_code = serializers.IntegerField(required=False)
+    supersedes = serializers.CharField(required=False)
+    supersedes_reason = serializers.CharField(required=False)
 
 
 class LateFilesSerializer(StrictSerializer):

@@ -88,6 +88,7 @@ class AttemptList(_States, StudyTable):
         data = _record_of(request.data) if isinstance(request.data, QueryDict) else request.data
         values = dict(_checker().run_validation(data))
         _may_declare(request, values, files=bool(uploaded))
+        _may_supersede(request, values)
         try:
             files = [
                 *entries_of(study, values.pop("files", [])),
@@ -108,6 +109,7 @@ def _receipt(row: Attempt, new: bool) -> dict[str, Any]:
     return {
         "status": "recorded" if new else "unchanged",
         "slot": row.slot_name if row.slot_id is not None else None,
+        "supersedes": row.supersedes.invocation_id if row.supersedes is not None else None,
         **{name: getattr(row, name) for name in same},
     }
 
@@ -138,6 +140,7 @@ class AttemptBatch(StudyView):
         for item in sent.validated_data["attempts"]:
             values = dict(item)
             _may_declare(request, values)
+            _may_supersede(request, values)
             uploads.append(AttemptUpload(values, entries_of(study, values.pop("files", []))))
         try:
             recorded = record_attempts(study, uploads)
@@ -180,6 +183,13 @@ def _may_declare(request: Request, values: dict[str, Any], *, files: bool = Fals
         )
     if files or any(not item.get("private") for item in values.get("files", [])):
         raise ValidationError({"files": ["expected only private files (by hash) with a declared outcome"]})
+
+
+def _may_supersede(request: Request, values: dict[str, Any]) -> None:
+    if "supersedes" in values and Scope.EXCLUSIONS not in scopes_of(request):
+        raise PermissionDenied(
+            "Superseding a wrong entry needs the scope exclusions, which the key or role does not have."
+        )
 
 
 def _record_of(form: QueryDict) -> Any:
