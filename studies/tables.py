@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import django_tables2 as tables
+from django.db.models import F, QuerySet
 from django.utils.safestring import SafeString
 
 from rlvram_site.templatetags.display import NOTHING, mib_margin, state
@@ -86,6 +87,12 @@ class PoolTable(ConfigurationTable):
 
     def render_peak(self, value: float, record: Configuration) -> str:
         return mib_margin(value, record.margin_limit_mib)
+
+    def order_peak(self, queryset: QuerySet[Configuration], is_descending: bool) -> tuple[Any, bool]:
+        """No peak is neither large nor small: it comes last either way, on both database engines."""
+        peak = F("pool_outcome__max_completed_run_peak_mib")
+        order = peak.desc(nulls_last=True) if is_descending else peak.asc(nulls_last=True)
+        return queryset.order_by(order, "configuration_id"), True
 
     def render_processes(self, record: Configuration) -> str:
         outcome = record.pool_outcome

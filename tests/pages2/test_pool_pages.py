@@ -101,6 +101,11 @@ def test_columns_sort(client, pool, sort, expected):
     assert ids(client.get(f"/pools/measured/configurations/?sort={sort}"))[0] == expected
 
 
+@pytest.mark.parametrize("sort", ["peak", "-peak"])
+def test_a_configuration_without_a_peak_comes_last_either_way(client, pool, sort):
+    assert ids(client.get(f"/pools/measured/configurations/?sort={sort}"))[-1] == "cfg-broken"
+
+
 def test_an_empty_result_says_so(client, pool):
     page = client.get("/pools/measured/configurations/?q=nothing").content.decode()
     assert "No configuration matches these filters." in page
