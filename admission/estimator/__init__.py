@@ -1,6 +1,7 @@
 """The memory-admission estimator: prices, profiles, policies, rungs and replays, without Django or I/O."""
 
 from .document import MAX_DOCUMENT_SIZE, ReplayDocument, read_document, read_json
+from .experts import EXPERT_FLOORS, ExpertFloor
 from .inputs import MAX_WHOLE, Forward, InputError, Model, Observation, Problem
 from .policies import PARTS, PRESETS, Policy, PolicyError, Preset, parse_policies, parse_policy
 from .pricing import DECIDED_BY, Price, compare, price, usable_bytes
@@ -12,6 +13,7 @@ from .table import format_table, gib
 
 __all__ = [
     "DECIDED_BY",
+    "EXPERT_FLOORS",
     "MAX_DOCUMENT_SIZE",
     "MAX_WHOLE",
     "PARTS",
@@ -19,6 +21,7 @@ __all__ = [
     "QWEN_35B_A3B",
     "SHAPES",
     "TRUST_FACTOR",
+    "ExpertFloor",
     "Forward",
     "InputError",
     "Model",
