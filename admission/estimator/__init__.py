@@ -1,8 +1,16 @@
 """The memory-admission estimator: prices, profiles, policies, rungs and replays, without Django or I/O."""
 
-from .document import MAX_DOCUMENT_SIZE, ReplayDocument, read_document, read_json
+from .document import (
+    MAX_DOCUMENT_SIZE,
+    ReplayDocument,
+    read_document,
+    read_json,
+    read_model,
+    with_model_config,
+)
 from .experts import EXPERT_FLOORS, ExpertFloor
-from .inputs import MAX_WHOLE, Forward, InputError, Model, Observation, Problem
+from .hf_config import ConfigReading, read_config
+from .inputs import EXPERT_DISPATCHES, MAX_WHOLE, Forward, InputError, Model, Observation, Problem
 from .policies import PARTS, PRESETS, Policy, PolicyError, Preset, parse_policies, parse_policy
 from .pricing import DECIDED_BY, Price, compare, price, usable_bytes
 from .profiles import TRUST_FACTOR, Profile, Track
@@ -13,6 +21,7 @@ from .table import format_table, gib
 
 __all__ = [
     "DECIDED_BY",
+    "EXPERT_DISPATCHES",
     "EXPERT_FLOORS",
     "MAX_DOCUMENT_SIZE",
     "MAX_WHOLE",
@@ -21,6 +30,7 @@ __all__ = [
     "QWEN_35B_A3B",
     "SHAPES",
     "TRUST_FACTOR",
+    "ConfigReading",
     "ExpertFloor",
     "Forward",
     "InputError",
@@ -44,8 +54,11 @@ __all__ = [
     "parse_policy",
     "price",
     "price_split",
+    "read_config",
     "read_document",
     "read_json",
+    "read_model",
     "replay",
     "usable_bytes",
+    "with_model_config",
 ]

@@ -143,7 +143,7 @@ class Model(Checked):
 
     @property
     def expert_rows_allowance(self) -> tuple[int, int]:
-        """Routed rows of this rank for each row of a single rank, as a fraction; (0, 1) where no floor applies.
+        """Routed rows of this rank for each row of a single rank, as a fraction; (0, 1): no floor applies.
 
         The buffers were shown for tensor, expert and expert-tensor parallel of 1, ordinary 16-bit floats and
         dropless routing. Context parallel shards rows and changes nothing per token. HybridEP over two or

@@ -151,7 +151,7 @@ def rung_cost(parts: Sequence[tuple[int, int]]) -> int:
 
 
 def _least_charge(track: Track, part: Subforward, policy: Policy, keeps_floor: bool) -> int:
-    """Least bytes that ``track`` charges over the packed counts of ``part``; 0 if it is silent at one of them.
+    """Least bytes that ``track`` charges over the packed counts of ``part``; 0 if it may be silent.
 
     Where a track speaks its charge grows with the packed count, apart from the rounding of ``ratio``.
     """

@@ -14,21 +14,22 @@ CALCULATOR, REPLAY = "/admission/calculator/", "/admission/replay/"
 HISTORY = (ROOT / "admission/samples/replays/perplexity.json").read_text()
 SHAPE = {
     "packed_tokens": 106432, "logical_tokens": 106432, "output_bytes": 0, "hidden_size": 2048, "layers": 40,
-    "element_bytes": 2, "experts_per_token": 8, "tensor_parallel": 1, "context_parallel": 1,
+    "element_bytes": 2, "experts_per_token": 8,
+    "expert_intermediate_size": 512, "tensor_parallel": 1, "context_parallel": 1,
     "expert_parallel": 1, "expert_tensor_parallel": 1,
-    "policies": ["base", "base+moe2", "base+moe3", "base+moe7"],
+    "policies": ["base", "base+moe2", "base+moe3", "base+fc1_fc2_stage"],
 }  # fmt: skip
 
 
 def test_the_calculator_opens_with_a_real_shape_under_every_policy(client, db):
     page = client.get(CALCULATOR).content.decode()
-    for figure in ("6,713,560,268", "7,672,640,307", "11,508,960,460", "26,854,241,075"):
+    for figure in ("6,713,560,268", "7,672,640,307", "11,508,960,460", "22,058,840,883"):
         assert f"{figure} B" in page
 
 
 def test_a_typed_shape_is_priced_and_the_deciding_term_is_named(client, db):
     page = client.get(CALCULATOR, SHAPE).content.decode()
-    assert "They ask for 6,713,560,268 B (6.252 GiB) to 26,854,241,075 B" in page
+    assert "They ask for 6,713,560,268 B (6.252 GiB) to 22,058,840,883 B" in page
     assert "static compute" in page
     assert "expert floor" in page
     assert "106,432 × 2,048 × 2 × 14 = 6,103,236,608 B" in page
@@ -68,10 +69,10 @@ def test_the_replay_opens_with_the_perplexity_history_under_both_update_rules(cl
 
 def test_a_pasted_history_is_replayed_under_the_chosen_policies(client, db):
     answer = client.post(
-        REPLAY, {"document": HISTORY, "policies": ["base", "base+moe7", "joint_observation"]}
+        REPLAY, {"document": HISTORY, "policies": ["base", "base+fc1_fc2_stage", "joint_observation"]}
     )
     page = answer.content.decode()
-    assert "base refuses 3, base+moe7 refuses 3 and joint_observation refuses 0" in page
+    assert "base refuses 3, base+fc1_fc2_stage refuses 3 and joint_observation refuses 0" in page
 
 
 def test_an_uploaded_history_is_replayed(client, db):

@@ -77,7 +77,7 @@ def test_two_parts_of_one_kind_contradict(name, reason):
 
 
 def test_a_withdrawn_part_names_what_replaced_it():
-    with pytest.raises(PolicyError, match="moe7 is no longer offered.*use fc1_fc2_stage"):
+    with pytest.raises(PolicyError, match=r"moe7 is no longer offered.*use fc1_fc2_stage"):
         parse_policy("base+moe7")
 
 

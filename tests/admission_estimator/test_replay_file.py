@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from admission.estimator import Forward, InputError, PolicyError, format_table, read_json, replay
 
-from .worlds import example, measured, priced, unshared
+from .worlds import example, measured, priced
 
 
 def change(path: str, value: object) -> dict:
