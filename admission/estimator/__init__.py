@@ -1,5 +1,6 @@
 """The memory-admission estimator: prices, profiles, policies, rungs and replays, without Django or I/O."""
 
+from .conformance import KINDS, Conformance, conformance_table
 from .document import (
     MAX_DOCUMENT_SIZE,
     ReplayDocument,
@@ -23,6 +24,7 @@ __all__ = [
     "DECIDED_BY",
     "EXPERT_DISPATCHES",
     "EXPERT_FLOORS",
+    "KINDS",
     "MAX_DOCUMENT_SIZE",
     "MAX_WHOLE",
     "PARTS",
@@ -31,6 +33,7 @@ __all__ = [
     "SHAPES",
     "TRUST_FACTOR",
     "ConfigReading",
+    "Conformance",
     "ExpertFloor",
     "Forward",
     "InputError",
@@ -48,6 +51,7 @@ __all__ = [
     "Subforward",
     "Track",
     "compare",
+    "conformance_table",
     "format_table",
     "gib",
     "parse_policies",

@@ -60,7 +60,7 @@ FAMILIES = {
     "Llama-4-Scout": (
         {"torch_dtype": "bfloat16",
          "text_config": {"hidden_size": 5120, "num_hidden_layers": 48, "num_local_experts": 16,
-                         "num_experts_per_tok": 1, "intermediate_size": 8192, "intermediate_size_mlp": 16384}},
+                         "num_experts_per_tok": 1, "intermediate_size": 8192}},
         (5120, 48, 2, 1, 8192),
     ),
     "ERNIE-4.5-21B-A3B": (
