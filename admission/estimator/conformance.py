@@ -139,6 +139,7 @@ KINDS: dict[str, Kind] = {
         "rung of these parts",
         lambda case: rung_cost([tuple(pair) for pair in case.given["pairs"]]),
         ("pairs",),
+        size=False,
     ),
     "bound_retained_bytes": Kind(
         "least that a layout keeps", Case.bound_retained_bytes, (*PRICED, "no_sharing_tokens")
@@ -214,7 +215,7 @@ class Conformance:
         some = f"{self.equal} of {len(self.rows)} come out the same here and {different} do not"
         return (
             f"Of {len(self.rows) - issues} figures from OpenPipe/ART's own tests and {issues} from its issue "
-            f"#848, {same or some}; {len(self.inexpressible)} more tests are not expressible in this model."
+            f"#848, {same or some}; {len(self.inexpressible)} more entries are not expressible in this model."
         )
 
     def chosen(self, policy: str = "", equal: bool | None = None) -> list[Row]:
