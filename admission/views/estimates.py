@@ -93,9 +93,13 @@ def replay(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         form = ReplayForm(request.POST, request.FILES, witnesses=witnesses)
         if form.is_valid():
-            if form.cleaned_data.get("witness"):
-                return _recorded(request, form)
-            results = estimator.replay(form.cleaned_data["parsed"], form.cleaned_data["policies"])
+            try:
+                if form.cleaned_data.get("witness"):
+                    return _recorded(request, form)
+                results = estimator.replay(form.cleaned_data["parsed"], form.cleaned_data["policies"])
+            except estimator.InputError as error:  # a policy asks for a size that the file doesn't give
+                for problem in error.problems:
+                    form.add_error("document", str(problem))
     else:
         sample = samples.get(request.GET.get("sample", "")) or next(iter(samples.values()), "")
         form = ReplayForm(
