@@ -266,9 +266,10 @@ class ModelConfigForm(forms.Form):
     def sentence(self) -> str:
         """What was read, and from which key."""
         reading = self.cleaned_data["reading"]
+        words = ("hidden size", "layers", "bytes per element", "routed experts", "width of an expert")
         sizes = [
-            f"{name} = {reading.values[name]:,} from {reading.read_from[name]}"
-            for name in CalculatorForm.SIZES
+            f"{said} {reading.values[name]:,} ({reading.read_from[name]})"
+            for name, said in zip(CalculatorForm.SIZES, words, strict=True)
             if name in reading.read_from
         ]
         model = f"The config of {reading.family}" if reading.family else "The config"

@@ -181,8 +181,10 @@ def test_a_models_sizes_are_read_from_its_config_and_the_rest_stays(way, client,
     answer = client.post(CALCULATOR, form, follow=True)
     page = answer.content.decode()
     assert answer.redirect_chain[0][1] == 302
-    assert "The config of mixtral gives hidden_size = 4,096 from hidden_size" in page
-    assert "expert_intermediate_size = 14,336 from intermediate_size" in page
+    assert (
+        "The config of mixtral gives hidden size 4,096 (hidden_size), layers 32 (num_hidden_layers)" in page
+    )
+    assert "width of an expert 14,336 (intermediate_size)" in page
     shown = {name: answer.context["form"][name].value() for name in (*SHAPE, "usable_bytes")}
     assert {name: shown[name] for name in ("hidden_size", "layers", "experts_per_token")} == {
         "hidden_size": "4096", "layers": "32", "experts_per_token": "2",
