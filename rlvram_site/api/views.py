@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from host.version import product_version
 from rlvram_site.api.errors import ErrorSerializer
 from rlvram_site.api.permissions import scopes_of
 
@@ -25,6 +26,7 @@ class IndexSerializer(serializers.Serializer):
     issues = serializers.CharField()
     schema = serializers.CharField()
     docs = serializers.CharField()
+    version = serializers.CharField(help_text="Version of the product that answers")
     scopes = serializers.ListField(child=serializers.CharField(), help_text="What this key or person may do")
 
 
@@ -41,6 +43,7 @@ class Index(APIView):
                 "issues": reverse("api-issues"),
                 "schema": reverse("api-schema"),
                 "docs": reverse("api-docs"),
+                "version": product_version(),
                 "scopes": sorted(scopes_of(request)),
             }
         )
