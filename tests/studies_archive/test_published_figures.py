@@ -26,7 +26,7 @@ from studies.estimation.tables import (
 )
 from studies.models import Study
 from studies.services.plan import pools, protocols
-from studies.services.predictions.recorded import fold_sets, forecasts, panel_set
+from studies.services.predictions.recorded import fold_sets, method_predictions, panel_set
 from studies.services.scores import costs
 from studies.services.scores.evaluation import always_rule
 from studies.services.scores.panel import load_panel
@@ -204,14 +204,14 @@ def test_stored_fits_give_the_published_predictions_scores_and_costs(imported):
     stored = {"folds": {item.fold: {"model": item.fitted_model.parameters} for item in fold_sets(study)}}
     folds = recompute_retrospective(stored, pool, rules)["folds"]
     for item in fold_sets(study):
-        expected = [prediction.to_record() for prediction in forecasts(item)]
+        expected = [prediction.to_record() for prediction in method_predictions(item)]
         assert compare(expected, folds[item.fold]["predictions"], ignore=PROSE).mismatches == []
         cost = item.fitted_model.parameters["source_cost"]
         assert compare(cost, folds[item.fold]["source_cost"], ignore=PROSE).mismatches == []
     panel = panel_set(study)
     fitted = restore(panel.fitted_model.parameters, pool, rules)
     targets = pools.targets(study, rules.target_configuration_ids)
-    expected = [prediction.to_record() for prediction in forecasts(panel)]
+    expected = [prediction.to_record() for prediction in method_predictions(panel)]
     assert (
         compare(expected, [item.to_record() for item in fitted.predict(targets)], ignore=PROSE).mismatches
         == []
@@ -232,10 +232,10 @@ def test_recorded_fits_and_predictions_are_the_published_files(imported, archive
     else:
         stream = next(stream for stream in read_bundle(SAMPLE) if stream.slug == "estimation")
         published = {item["fold"]: item["parameters"] for item in fields_of(stream, "fitted_model")}
-        predictions = [item.to_record() for item in forecasts(panel_set(study))]
+        predictions = [item.to_record() for item in method_predictions(panel_set(study))]
     for fold, expected in published.items():
         assert compare(expected, models[fold].parameters, 0, 0, ignore=PROSE).mismatches == []
-    found = [item.to_record() for item in forecasts(panel_set(study))]
+    found = [item.to_record() for item in method_predictions(panel_set(study))]
     assert compare(predictions, found, 0, 0, ignore=PROSE).mismatches == []
     assert (len(published), len(predictions)) == (4, 36)
 
@@ -256,7 +256,7 @@ def _tables(study: Study) -> dict[str, list[dict[str, str]]]:
         )
         for item in (row.configuration for row in panel.rows)
     ]
-    flat = configuration_table(rows, forecasts(panel.prediction_set), panel.resolutions)
+    flat = configuration_table(rows, method_predictions(panel.prediction_set), panel.resolutions)
     slots = [
         PairedSlot(
             item.slot.pair_id, item.slot.period, item.slot.configuration.gpu_count,
