@@ -20,6 +20,7 @@ from tests.databases import ROOT as ROOT
 
 TRANSACTIONAL = {"transactional_db", "live_server"}
 DATABASE_FIXTURES = {"db", *TRANSACTIONAL}
+WAITING = {"browser", "jobs", "gpu_host", "upload", "site"}
 
 # One profile for every property: how long a machine takes says nothing about a rule. ``max_examples`` of a
 # single test bounds its work.
@@ -33,11 +34,13 @@ def pytest_addoption(parser) -> None:
     parser.addoption(
         "--only-database",
         action="store_true",
-        help="run only the tests that touch the database through Django (used for the second engine)",
+        help="run only the tests that touch the database through Django, without those of one engine",
     )
 
 
-def _touches_database(item) -> bool:
+def _wants_second_engine(item) -> bool:
+    if item.get_closest_marker("one_engine"):
+        return False
     return (
         bool(DATABASE_FIXTURES & set(item.fixturenames)) or item.get_closest_marker("django_db") is not None
     )
@@ -50,9 +53,11 @@ def pytest_collection_modifyitems(config, items) -> None:
             # First of all: pytest-django opens its transaction on whatever database is current then.
             item.fixturenames.insert(0, "_on_start_database")
     if config.getoption("--only-database"):
-        kept = [item for item in items if _touches_database(item)]
-        config.hook.pytest_deselected(items=[item for item in items if not _touches_database(item)])
-        items[:] = kept
+        config.hook.pytest_deselected(items=[item for item in items if not _wants_second_engine(item)])
+        items[:] = [item for item in items if _wants_second_engine(item)]
+    # What waits for servers, workers and browsers comes first: meanwhile the other worker has the processor,
+    # and the last files are short ones.
+    items.sort(key=lambda item: item.path.parent.name not in WAITING)
 
 
 @pytest.fixture(scope="session")

@@ -80,6 +80,7 @@ def test_with_every_scope(case, world, every_scope):
     case.call_and_validate(headers=every_scope.headers, checks=CHECKS)
 
 
+@pytest.mark.one_engine("a caller without a key is refused before anything is looked up")
 @schema.include(path_regex="^/api/v1/(studies|pools|$)").parametrize()
 @few
 def test_without_a_key_nothing_is_written(case, world, private_site):

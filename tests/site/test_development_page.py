@@ -37,7 +37,9 @@ def test_the_walk_from_an_upload_to_its_chart_takes_at_most_eight_files():
     assert all((ROOT / file).is_file() for file in files)
 
 
-@pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:studies|tests|rlvram_site|host)/[\w/.]+)`", PAGE))))
+@pytest.mark.parametrize(
+    "path", sorted(set(re.findall(r"`((?:studies|tests|rlvram_site|host)/[\w/.]+)`", PAGE)))
+)
 def test_each_named_path_is_there(path):
     assert (ROOT / path).exists()
 

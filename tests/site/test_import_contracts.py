@@ -45,7 +45,12 @@ def tree(tmp_path) -> Path:
 
 def lint(tree: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", "from importlinter.cli import lint_imports_command as lint; lint()", "--no-cache"],
+        [
+            sys.executable,
+            "-c",
+            "from importlinter.cli import lint_imports_command as lint; lint()",
+            "--no-cache",
+        ],
         cwd=tree,
         env=shell_environment(PYTHONPATH=str(tree)),
         stdin=subprocess.DEVNULL,
@@ -63,7 +68,11 @@ def test_what_is_allowed_passes(tree):
 @pytest.mark.parametrize(
     ("file", "line", "said"),
     [
-        ("studies/estimation/labels.py", "import django", "studies.estimation is not allowed to import django"),
+        (
+            "studies/estimation/labels.py",
+            "import django",
+            "studies.estimation is not allowed to import django",
+        ),
         ("studies/evidence/outcome.py", "from studies.models import plan", "studies.evidence is not allowed"),
         ("admission/thread/reading.py", "from rlvram_site import access", "admission.thread is not allowed"),
         ("admission/estimator/pricing.py", "import rest_framework", "admission.estimator is not allowed"),
