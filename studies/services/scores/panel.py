@@ -160,7 +160,7 @@ def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
     """Everything about a study's panel, in a number of queries that does not grow with it.
 
     With ``as_of``, only attempts, corrected ones too, exclusions, launches and predictions that were known at
-    that moment count; see ``services.moments`` for when something became known.
+    that moment count; see ``services.history.known_times`` for when something became known.
     Raises ``ServiceError`` if the study has no protocol.
     """
     rules = protocols.rules(study)
