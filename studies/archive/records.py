@@ -79,7 +79,7 @@ _KEYS: dict[type[LedgerRecord], Callable[[Any], str]] = {
     Exclusion: lambda row: f"exclusion-{row.attempt.invocation_id}",
     Protocol: lambda row: "protocol",
     FittedModel: lambda row: row.fold or "final",
-    PredictionSet: lambda row: row.fold or "panel",
+    PredictionSet: lambda row: row.name,
     TransferTask: lambda row: row.task_id,
 }
 # Where these are null a record leaves them out, so that what was written before they existed stays the same.

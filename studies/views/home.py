@@ -14,6 +14,7 @@ from django.urls import NoReverseMatch
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from rlvram_site.access import is_staff
 from rlvram_site.feed import Change, owners, recent_changes
 from rlvram_site.ledger.models import LedgerRecord
 from studies.services.scores.cards import PanelSummary, study_cards
@@ -76,7 +77,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_POST
 def load_samples(request: HttpRequest) -> HttpResponse:
     """The button of the empty site: the same as ``manage.py load_samples``, for staff."""
-    if not request.user.is_staff:
+    if not is_staff(request.user):
         raise PermissionDenied("Only staff may load the sample studies.")
     call_command("load_samples", verbosity=0)
     messages.success(request, "The sample studies are loaded.")

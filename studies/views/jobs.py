@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
+from rlvram_site.access import is_staff
 from rlvram_site.api.permissions import scopes_of_person
 from studies.jobs import claims, kinds, starting
 from studies.jobs.errors import JobRefused
@@ -110,7 +111,7 @@ def file(request: HttpRequest, pk: int) -> FileResponse:
 
 def _refusal(request: HttpRequest, kind_name: str) -> str:
     kind = kinds.kind_of(kind_name)
-    return starting.refusal(kind, scopes_of_person(request.user), is_staff=request.user.is_staff)
+    return starting.refusal(kind, scopes_of_person(request.user), by_staff=is_staff(request.user))
 
 
 def _check_allowed(request: HttpRequest, kind_name: str) -> None:

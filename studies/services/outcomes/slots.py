@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from studies.estimation.labels import SlotOutcome, slot_state
 from studies.models import Attempt, Exclusion, NonLaunch, SeedSlot
@@ -15,6 +15,8 @@ from studies.services.history.ledger_order import ESTABLISHES_OUTCOME
 from studies.services.plan.protocols import permitted_by_study
 
 NOT_STARTED = "not started"
+LARGE_COLUMNS = ("facts", "evidence", "derivation", "texts")
+"""Columns of an attempt that say nothing about what it is to its slot."""
 
 
 class Role(StrEnum):
@@ -121,9 +123,14 @@ class Entries:
         )
 
 
+def newest_exclusion(exclusions: Iterable[Exclusion]) -> Exclusion | None:
+    """The newest of what was recorded about whether one attempt counts. It alone says whether it does."""
+    return max(exclusions, key=lambda item: item.pk, default=None)
+
+
 def standing_exclusion(exclusions: Iterable[Exclusion]) -> Exclusion | None:
     """The exclusion that stands against one attempt: its newest one, unless that lifts."""
-    newest = max(exclusions, key=lambda item: item.pk, default=None)
+    newest = newest_exclusion(exclusions)
     return None if newest is None or newest.lifted else newest
 
 
@@ -190,21 +197,34 @@ def _reason(states: Sequence[AttemptState], non_launch: NonLaunch | None) -> str
     return non_launch.reason if non_launch else NOT_STARTED
 
 
-def slot_states(slots: Iterable[SeedSlot]) -> dict[int, SlotState]:
-    """State by slot, in a number of queries that does not grow with them."""
+def slot_states(
+    slots: Iterable[SeedSlot],
+    *,
+    attempts: QuerySet[Attempt] | None = None,
+    known: Callable[[Attempt | Exclusion | NonLaunch], bool] = lambda row: True,
+) -> dict[int, SlotState]:
+    """State by slot, in a number of queries that does not grow with them.
+
+    ``attempts`` loads them with what the caller shows; by default their large columns stay where they are.
+    What is not ``known`` counts as not recorded.
+    """
     rows = {slot.pk: slot for slot in slots}
-    attempts: dict[int, list[Attempt]] = defaultdict(list)
-    # The large columns stay where they are: a state needs none of them.
-    light = Attempt.objects.defer("facts", "evidence", "derivation", "texts")
-    for attempt in light.filter(slot__in=rows).order_by("pk"):
-        attempts[attempt.slot_id].append(attempt)  # type: ignore[index]
+    chosen = Attempt.objects.defer(*LARGE_COLUMNS) if attempts is None else attempts
+    tries: dict[int | None, list[Attempt]] = defaultdict(list)
+    for attempt in filter(known, chosen.filter(slot__in=rows).order_by("pk")):
+        attempt.slot = rows[attempt.slot_id]
+        tries[attempt.slot_id].append(attempt)
     exclusions: dict[int, list[Exclusion]] = defaultdict(list)
-    for exclusion in Exclusion.objects.filter(attempt__slot__in=rows):
+    for exclusion in filter(known, Exclusion.objects.filter(attempt__slot__in=rows)):
         exclusions[exclusion.attempt_id].append(exclusion)
-    launches = {row.slot_id: row for row in NonLaunch.objects.filter(slot__in=rows)}
+    launches = {}
+    for launch in NonLaunch.objects.filter(slot__in=rows):
+        launch.slot = rows[launch.slot_id]
+        if known(launch):
+            launches[launch.slot_id] = launch
     permitted = permitted_by_study({slot.study_id for slot in rows.values()})
     return {
-        pk: slot_state_of(slot, attempts[pk], exclusions, launches.get(pk), permitted[slot.study_id])
+        pk: slot_state_of(slot, tries[pk], exclusions, launches.get(pk), permitted[slot.study_id])
         for pk, slot in rows.items()
     }
 
@@ -233,7 +253,7 @@ def _unplanned_states(unplanned: list[Attempt]) -> dict[int, AttemptState]:
 
 def _with_corrections(unplanned: list[Attempt]) -> list[Attempt]:
     """Every unplanned attempt of the same studies that corrects another one or is corrected."""
-    light = Attempt.objects.defer("facts", "evidence", "derivation", "texts")
+    light = Attempt.objects.defer(*LARGE_COLUMNS)
     return list(
         light.filter(study__in={row.study_id for row in unplanned}, slot=None).filter(
             Q(supersedes__isnull=False) | Q(superseded_by__isnull=False)
