@@ -16,12 +16,14 @@ from studies.figures.memory import Band, memory_figure
 from studies.figures.peaks import PeakPoint, predicted_against_measured
 from studies.figures.slots import SlotGroup, slots_figure
 from studies.models import Attempt, Configuration, PredictionSet, SeedSlot, Study
+from studies.services.outcomes.evidence_files import files_of_attempt
 from studies.services.outcomes.memory_timeline import MemoryTimeline, memory_timeline
 from studies.services.outcomes.slots import AttemptState, SlotState, attempt_states, slot_states
 from studies.services.predictions.recorded import fold_sets, panel_set
 from studies.services.scores.folds import FoldRow, load_fold
 from studies.services.scores.panel import Panel, PanelRow
 from studies.text.sentences import outcomes_sentence
+from studies.text.tries import tries_sentence
 from studies.text.words import label_words, method_words, sentence, set_words
 from studies.views.common import get_study, panel_or_problem, study_page
 
@@ -167,7 +169,7 @@ def slot(request: HttpRequest, slug: str, experiment_id: str) -> HttpResponse:
         study=study,
         experiment_id=experiment_id,
     )
-    shown = Attempt.objects.prefetch_related("exclusions__superseded_by", "files")
+    shown = Attempt.objects.prefetch_related("exclusions__superseded_by", files_of_attempt())
     held = slot_states([found], attempts=shown)[found.pk]
     return study_page(
         request,
@@ -176,6 +178,7 @@ def slot(request: HttpRequest, slug: str, experiment_id: str) -> HttpResponse:
         slot=held,
         state=held.state(found.configuration.margin_limit_mib),
         configuration=found.configuration,
+        tries=tries_sentence(held),
         attempts=held.attempts,
     )
 
@@ -186,7 +189,7 @@ def attempt(request: HttpRequest, slug: str, invocation_id: str) -> HttpResponse
     found = get_object_or_404(
         Attempt.objects.select_related(
             "slot__configuration__study", "slot__configuration__pool"
-        ).prefetch_related("exclusions__superseded_by", "files"),
+        ).prefetch_related("exclusions__superseded_by", files_of_attempt()),
         study=study,
         invocation_id=invocation_id,
     )

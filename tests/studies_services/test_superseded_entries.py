@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from studies.estimation.tries import SlotTries
 from studies.models import Attempt, Exclusion, NonLaunch, SeedSlot
 from studies.services.history.timeline import timeline
 from studies.services.outcomes.slots import Role, slot_state_of, slot_states
@@ -138,13 +139,14 @@ def test_a_slot_says_what_it_would_say_if_only_the_corrected_entries_had_been_re
     tries, permitted, launched
 ):
     rows, corrected = _rows(tries)
+    rule = SlotTries(permitted, never_launched_uses_one=True)
     slot, failed = SeedSlot(pk=1, seed=1), None if launched else NonLaunch(reason="no node")
-    state = slot_state_of(slot, rows, {}, failed, permitted)
+    state = slot_state_of(slot, rows, {}, failed, rule)
     clean = [
         Attempt(pk=place, outcome=row.outcome, peak_mib=row.peak_mib, invocation_id=row.invocation_id)
         for place, row in enumerate(corrected, start=1)
     ]
-    expected = slot_state_of(slot, clean, {}, failed, permitted)
+    expected = slot_state_of(slot, clean, {}, failed, rule)
     assert (state.outcome, state.reason) == (expected.outcome, expected.reason)
     standing = [item for item in state.attempts if item.role is not Role.SUPERSEDED]
     assert [(item.attempt.invocation_id, item.role) for item in standing] == [
