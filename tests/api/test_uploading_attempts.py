@@ -13,7 +13,7 @@ from rlvram_site.ledger.models import LedgerEntry
 from studies.models import Attempt, SeedSlot
 from tests.api.conftest import key_for
 from tests.api.logs import COMPLETED, OUT_OF_MEMORY, SAMPLES
-from tests.factories import make_protocol
+from tests.factories import make_configuration, make_protocol, make_slots, make_study
 
 ATTEMPTS = "studies/demo/attempts/"
 
@@ -65,15 +65,18 @@ def test_a_completion_without_sampled_memory_resolves_nothing(study, uploader):
     [({"retries": 0}, False, "one more than the protocol permits"), ({"retries": 1}, True, "eligible")],
 )
 def test_the_answer_says_what_the_attempt_is_to_its_slot_and_whether_one_more_may_count(
-    study, uploader, cap, more, second
+    db, cap, more, second
 ):
+    study = make_study(slug="own")
     make_protocol(study, document={"resource_cap": cap})
+    make_slots(make_configuration(study))
+    uploader, attempts = key_for("read", "attempts"), "studies/own/attempts/"
     unresolved = {**completed(study), "exit_code": 1, "log": "the program failed"}
-    first = uploader.post(ATTEMPTS, unresolved).json()
+    first = uploader.post(attempts, unresolved).json()
     assert (first["role"], first["one_more_may_count"]) == ("no outcome", more)
-    slot = uploader.get(f"studies/demo/slots/?search={first['slot']}").json()["results"][0]
+    slot = uploader.get(f"studies/own/slots/{first['slot']}/").json()
     assert (slot["tries_used"], slot["tries_permitted"]) == (1, 1 + cap["retries"])
-    again = uploader.post(ATTEMPTS, {**completed(study), "invocation_id": "run-2"}).json()
+    again = uploader.post(attempts, {**completed(study), "invocation_id": "run-2"}).json()
     assert (again["role"], again["one_more_may_count"]) == (second, False)
 
 
