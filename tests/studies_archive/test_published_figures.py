@@ -29,6 +29,7 @@ from tests.estimation.facts import resolution_row
 from tests.studies_archive.archives import SAMPLE, fields_of
 
 pytestmark = pytest.mark.django_db
+HOUR = 3600  # s
 FOLDERS = {"estimation": "estimation", "host-capacity": "host_capacity"}
 PROSE = ("interpretation", "assumption", "reason", "numerical_environment", "always_rule")
 
@@ -172,9 +173,9 @@ def test_the_fitting_pool_and_what_the_evidence_cost(imported):
 
 def test_costs_in_their_scopes(imported):
     found = {item.scope.value: item for item in costs.panel_cost(Study.objects.get(slug="host-capacity"))}
-    assert round(found["whole_allocation_time"].known_gpu_hours, 2) == 5.79
-    assert round(found["task_provisioned_time"].known_gpu_hours, 2) == 4.89
-    assert round(found["preflight"].known_gpu_hours, 2) == 0.08
+    assert round(found["whole_allocation_time"].known_gpu_seconds / HOUR, 2) == 5.79
+    assert round(found["task_provisioned_time"].known_gpu_seconds / HOUR, 2) == 4.89
+    assert round(found["preflight"].known_gpu_seconds / HOUR, 2) == 0.08
     original = {item.scope.value: item for item in costs.panel_cost(Study.objects.get(slug="estimation"))}
     observed = original["observed_allocation_time"]
     assert (observed.known_records, observed.unknown_records) == (17, 1)

@@ -28,9 +28,6 @@ RECORD_NAME = "trial.sent.json"
 RESERVED_NAMES = frozenset({*TEXT_NAMES.values(), RECORD_NAME})
 """No uploaded file may be called so."""
 
-_NAMES = {"log": "log", "samples": "samples", "scheduler": "sacct"}
-"""How evidence lines name a text that was sent inside the record."""
-
 _NAMES = {
     EvidenceFile.Kind.LOG: "{}.log",
     EvidenceFile.Kind.SAMPLES: "gpu-memory.{}.csv",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rlvram_site.ledger.models import LedgerRecord
@@ -122,11 +121,6 @@ class Panel:
             if row.configuration.configuration_id == configuration_id:
                 return row
         raise ServiceError(f"study {self.study.slug} does not plan {configuration_id}")
-
-    def with_cell(self, method: str, states: Iterable[str]) -> tuple[PanelRow, ...]:
-        """The rows in which ``method``'s cell has one of these states."""
-        wanted = set(states)
-        return tuple(row for row in self.rows if row.cells.get(method) in wanted)
 
 
 def cell_state(predicted: str, resolution: Resolution) -> str:
