@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -16,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import IO
 
+from rlvram_site.strict_json import JsonError, read_json
 from studies.evidence.completion import CompletionRule
 from studies.evidence.devices import parse_device_map
 from studies.evidence.errors import EvidenceError
@@ -201,8 +201,8 @@ def _text_lines(file: EvidenceFile, problems: list[str]) -> Iterator[str]:
 
 def _json(file: EvidenceFile, problems: list[str]) -> object:
     try:
-        return json.loads(b"".join(_chunks(file, problems)).decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+        return read_json(b"".join(_chunks(file, problems)))
+    except JsonError as error:
         problems.append(f"{file.name}: no JSON ({error})")
         return None
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rlvram_site.strict_json import JsonError, read_json
 from studies.estimation.labels import Label
 from studies.transfer.suite import Suite
 
@@ -158,8 +158,8 @@ def _csv_rows(text: str) -> list[Row]:
 
 def _json_rows(text: str) -> list[Row]:
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = read_json(text)
+    except JsonError as error:
         raise _unreadable(f"no JSON: {error}", "a JSON list of objects") from None
     if isinstance(document, dict):
         if set(document) != {"predictions"}:
