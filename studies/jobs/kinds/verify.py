@@ -14,11 +14,11 @@ from studies.archive.documents import Root
 from studies.archive.layout import LAYOUTS
 from studies.archive.recorded_refit import recorded_refit
 from studies.archive.verification import Report, verify
-from studies.jobs.claims import Outcome
 from studies.jobs.errors import JobFailed, JobRefused
 from studies.jobs.kinds import register
 from studies.jobs.kinds.base import Kind, Parameter
 from studies.jobs.sources import check_source, describe, source_path
+from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
 from studies.models import Study
 
@@ -68,8 +68,8 @@ class Verify(Kind):
     def environment(self, computed: Report) -> dict[str, Any]:
         return {"fit": computed.environment} if computed.environment else {}
 
-    def record(self, work: Work, computed: Report) -> Outcome:
-        return Outcome(
+    def record(self, work: Work, computed: Report) -> JobOutput:
+        return JobOutput(
             sentence=computed.line()[:500],
             links=[{"label": work.study.title, "address": reverse("study", args=[work.study.slug])}],
             document=computed.to_document(),
