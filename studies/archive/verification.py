@@ -61,7 +61,7 @@ class Check:
 
 
 @dataclass
-class Report:
+class VerificationReport:
     """What a verification found; ``to_document`` is what the output file holds."""
 
     study: str
@@ -138,14 +138,16 @@ class Report:
         }
 
 
-def verify(root: Root, layout: Layout, *, fresh: Refit | None = None, refits: bool = False) -> Report:
+def verify(
+    root: Root, layout: Layout, *, fresh: Refit | None = None, refits: bool = False
+) -> VerificationReport:
     """Verify one study of an archive.
 
     ``refits`` asks for a fresh fit: by ``fresh`` if given (the recorded environment, where everything must
     agree), else in this process (where the classifier's deviation under other library versions is reported).
     A study that inherits its predictions is compared with its parent's; then the parent's fits are refitted.
     """
-    report = Report(layout.slug)
+    report = VerificationReport(layout.slug)
     try:
         _verify(root, layout, report, fresh, refits)
     except (ArchiveError, EstimationError) as error:
@@ -153,7 +155,9 @@ def verify(root: Root, layout: Layout, *, fresh: Refit | None = None, refits: bo
     return report
 
 
-def _verify(root: Root, layout: Layout, report: Report, fresh: Refit | None, refits: bool) -> None:
+def _verify(
+    root: Root, layout: Layout, report: VerificationReport, fresh: Refit | None, refits: bool
+) -> None:
     documents = read_documents(root, layout, with_history=False)
     report.files = check_hashes(root, documents)
     plan = read_plan(root, documents)
@@ -221,7 +225,7 @@ def _inherited(root: Root, layout: Layout, plan: Plan) -> Check:
     return _check("predictions inherited unchanged", compare(root.json(path), expected, 0.0, 0.0, PROSE_KEYS))
 
 
-def _refit(inputs: Inputs, report: Report, fresh: Refit | None, layout: Layout) -> None:
+def _refit(inputs: Inputs, report: VerificationReport, fresh: Refit | None, layout: Layout) -> None:
     """A fresh fit against the archive: everything but the classifier's parameters, then those."""
     recorded = inputs.fitted.get(ENVIRONMENT)
     place = layout.path("fitted_model.json")

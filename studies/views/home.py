@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from rlvram_site.access import is_staff
-from rlvram_site.feed import Change, owners, recent_changes
+from rlvram_site.feed import FeedItem, owners, recent_changes
 from rlvram_site.ledger.models import LedgerRecord
 from studies.services.scores.cards import PanelSummary, study_cards
 from studies.text.sentences import amendments_text, changes_sentence
@@ -27,10 +27,10 @@ SAME_VISIT = dt.timedelta(minutes=30)
 
 
 @dataclass(frozen=True)
-class Line:
+class ChangeLine:
     """One change with the study, pool or issue that it belongs to."""
 
-    change: Change
+    change: FeedItem
     owner: LedgerRecord | None
 
     @property
@@ -50,7 +50,7 @@ def home(request: HttpRequest) -> HttpResponse:
     since = _last_visit(request)
     changes = recent_changes(SHOWN)
     named = owners(change.stream for change in changes)
-    lines = [Line(change, named.get(change.stream)) for change in changes]
+    lines = [ChangeLine(change, named.get(change.stream)) for change in changes]
     new = [line for line in lines if since is None or line.change.ended_at > since]
     earlier = [line for line in lines if line not in new][:EARLIER]
     page = study_cards(request.GET.get("page", 1))

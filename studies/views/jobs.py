@@ -74,7 +74,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
             "job": found,
             "kind": kind,
             "result": found.result,
-            "part": f"jobs/result_{kind.name.replace('-', '_')}.html",
+            "part": f"jobs/_result_{kind.name.replace('-', '_')}.html",
             "events": found.events.all(),
             "allowed": not _refusal(request, found.kind),
             "retryable": found.state in (Job.State.FAILED, Job.State.CANCELLED),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from studies.evidence.collect import EvidenceFile, collect_run
+from studies.evidence.collect import RunFile, collect_run
 from studies.evidence.completion import CompletionRule
 from studies.evidence.errors import EvidenceError
 from studies.evidence.files import read_evidence, read_run_directory
@@ -200,7 +200,7 @@ def test_files_of_several_jobs_are_not_mixed(run: Path) -> None:
 
 
 def test_uploaded_bytes_lead_to_the_same_outcome_as_the_directory(run: Path) -> None:
-    files = [EvidenceFile.of_bytes(path.name, path.read_bytes()) for path in run.iterdir() if path.is_file()]
+    files = [RunFile.of_bytes(path.name, path.read_bytes()) for path in run.iterdir() if path.is_file()]
 
     assert derive_outcome(collect_run(files)) == derive(run)
 

@@ -14,7 +14,7 @@ from studies.services.errors import ServiceError
 from studies.services.outcomes.attempts import (
     PLAIN_COLUMNS,
     AttemptUpload,
-    Problem,
+    UploadProblem,
     UploadRefused,
     declaration_problems,
     record_attempts,
@@ -95,7 +95,7 @@ def correct_attempt(
     Raises ``UploadRefused`` by field for an outcome that can't be declared or a place that can't be taken.
     """
     if problems := declaration_problems(declared):
-        raise UploadRefused([Problem(0, name, text) for name, text in problems.items()])
+        raise UploadRefused([UploadProblem(0, name, text) for name, text in problems.items()])
     values: dict[str, Any] = {
         name: value for name in _KEPT if (value := getattr(wrong, name)) not in (None, "")
     }

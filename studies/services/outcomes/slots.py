@@ -20,7 +20,7 @@ LARGE_COLUMNS = ("facts", "evidence", "derivation", "texts")
 """Columns of an attempt that say nothing about what it is to its slot."""
 
 
-class Role(StrEnum):
+class AttemptRole(StrEnum):
     """What an attempt is to its slot."""
 
     ELIGIBLE = "eligible"
@@ -40,7 +40,7 @@ class AttemptState:
     """
 
     attempt: Attempt
-    role: Role
+    role: AttemptRole
     exclusion: Exclusion | None
     supersedes: Attempt | None = None
     superseded_by: Attempt | None = None
@@ -80,7 +80,7 @@ class SlotState:
         """Whether the slot has its eligible outcome."""
         return self.eligible is not None
 
-    def role_of(self, attempt: Attempt) -> Role:
+    def role_of(self, attempt: Attempt) -> AttemptRole:
         """What one of the slot's attempts is to it."""
         return next(item.role for item in self.attempts if item.attempt.pk == attempt.pk)
 
@@ -122,13 +122,13 @@ class Entries:
         return standing_exclusion(item for row in self.chain(attempt) for item in exclusions.get(row.pk, ()))
 
     def state(
-        self, attempt: Attempt, role: Role, exclusions: Mapping[int, Iterable[Exclusion]]
+        self, attempt: Attempt, role: AttemptRole, exclusions: Mapping[int, Iterable[Exclusion]]
     ) -> AttemptState:
         """The attempt in this role, or superseded if a later entry corrects it."""
         correction = self.superseded_by(attempt)
         return AttemptState(
             attempt,
-            role if correction is None else Role.SUPERSEDED,
+            role if correction is None else AttemptRole.SUPERSEDED,
             self.exclusion(attempt, exclusions),
             self.supersedes(attempt),
             correction,
@@ -165,20 +165,20 @@ def slot_state_of(
     launched = 0
     for attempt in entries.in_order():
         if entries.superseded_by(attempt) is not None:
-            states.append(entries.state(attempt, Role.SUPERSEDED, exclusions))
+            states.append(entries.state(attempt, AttemptRole.SUPERSEDED, exclusions))
             continue
         launched += 1
         number = rule.used(launched, never_launched=non_launch is not None)
         if entries.exclusion(attempt, exclusions) is not None:
-            role = Role.EXCLUDED
+            role = AttemptRole.EXCLUDED
         elif not rule.permits(number):
-            role = Role.NOT_PERMITTED
+            role = AttemptRole.NOT_PERMITTED
         elif attempt.outcome not in ESTABLISHES_OUTCOME:
-            role = Role.NO_OUTCOME
+            role = AttemptRole.NO_OUTCOME
         elif eligible is not None:
-            role = Role.LATER
+            role = AttemptRole.LATER
         else:
-            role, eligible = Role.ELIGIBLE, attempt
+            role, eligible = AttemptRole.ELIGIBLE, attempt
         states.append(entries.state(attempt, role, exclusions))
     return SlotState(
         slot=slot,
@@ -202,7 +202,7 @@ def _outcome(slot: SeedSlot, eligible: Attempt | None) -> SlotOutcome:
 
 def _reason(states: Sequence[AttemptState], non_launch: NonLaunch | None) -> str:
     """The newest permitted attempt says why; an excluded one says why it was excluded."""
-    silent = (Role.NOT_PERMITTED, Role.SUPERSEDED)
+    silent = (AttemptRole.NOT_PERMITTED, AttemptRole.SUPERSEDED)
     newest = next((item for item in reversed(states) if item.role not in silent), None)
     if newest is not None:
         if newest.exclusion is not None:
@@ -262,7 +262,7 @@ def _unplanned_states(unplanned: list[Attempt]) -> dict[int, AttemptState]:
         attempt__in={item.pk for row in unplanned for item in entries.chain(row)}
     ):
         against[exclusion.attempt_id].append(exclusion)
-    return {row.pk: entries.state(row, Role.UNPLANNED, against) for row in unplanned}
+    return {row.pk: entries.state(row, AttemptRole.UNPLANNED, against) for row in unplanned}
 
 
 def _with_corrections(unplanned: list[Attempt]) -> list[Attempt]:

@@ -16,7 +16,7 @@ from studies.text.words import label_words
 from studies.views.common import get_study, panel_or_problem, study_page
 from studies.views.filters import StateChoice
 from studies.views.listing import Listing, download_configurations, list_configurations
-from studies.views.tables import StudyTable, known_words
+from studies.views.tables import PlannedTable, known_words
 
 LABELS = ("within_margin", "above_margin", "memory_failure")
 
@@ -49,7 +49,7 @@ def _listing(request: HttpRequest, study: Study, panel: Panel) -> Listing:
         request,
         queryset,
         _states(panel),
-        lambda found: StudyTable(found, request=request, rows_by_pk=rows),
+        lambda found: PlannedTable(found, request=request, rows_by_pk=rows),
     )
 
 
