@@ -118,7 +118,7 @@ def _peaks(request: HttpRequest, study: Study, panel: Panel) -> dict[str, Any]:
     return {
         "form": form,
         "sets": sets,
-        "chosen": set_words(chosen.fold),
+        "chosen": set_words(chosen.fold) if chosen.fold else "the panel",
         "completed": sum(row.resolution.completed_peak_mib is not None for row in rows),
         "targets": len(rows),
         "figures": [_peak_figure(method, rows, panel, _scores(chosen)) for method in _methods(rows)],
