@@ -36,7 +36,7 @@ def read_json(
     Raises ``JsonError``.
     """
     text = _text(content, name, max_bytes)
-    reader = _Reader(name)
+    reader = _StrictDecoder(name)
     start = _after_space(text, 0)
     value, end = reader.value(text, start)
     if (end := _after_space(text, end)) != len(text):
@@ -47,7 +47,7 @@ def read_json(
 
 def read_json_values(text: str, name: str, *, max_depth: int = MAX_DEPTH) -> Iterator[Any]:
     """Every JSON value of a text that holds several, one after the other. Raises ``JsonError``."""
-    reader = _Reader(name)
+    reader = _StrictDecoder(name)
     position = _after_space(text, 0)
     while position < len(text):
         value, position = reader.value(text, position)
@@ -88,7 +88,7 @@ def _place(text: str, position: int) -> str:
     return f"line {before.count(chr(10)) + 1} column {position - before.rfind(chr(10))}"
 
 
-class _Reader:
+class _StrictDecoder:
     """A decoder whose refusals name the text that is read."""
 
     def __init__(self, name: str) -> None:

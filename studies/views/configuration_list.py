@@ -83,7 +83,11 @@ def _columns(panel: Panel) -> dict[str, Callable[[Configuration], Any]]:
     """A reader for each column that stands behind the settings."""
     cells = {row.configuration.pk: _cells(row) for row in panel.rows}
     names = dict.fromkeys(name for found in cells.values() for name in found)
-    return {name: lambda record, name=name: cells[record.pk].get(name) for name in names}
+
+    def read(name: str) -> Callable[[Configuration], Any]:
+        return lambda record: cells[record.pk].get(name)
+
+    return {name: read(name) for name in names}
 
 
 def _cells(row: PanelRow) -> dict[str, Any]:

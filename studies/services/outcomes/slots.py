@@ -226,7 +226,7 @@ def slot_states(
     chosen = Attempt.objects.defer(*LARGE_COLUMNS) if attempts is None else attempts
     tries: dict[int | None, list[Attempt]] = defaultdict(list)
     for attempt in filter(known, chosen.filter(slot__in=rows).order_by("pk")):
-        attempt.slot = rows[attempt.slot_id]
+        attempt.slot = rows[attempt.slot_id]  # type: ignore[index]  # it was filtered by its slot
         tries[attempt.slot_id].append(attempt)
     exclusions: dict[int, list[Exclusion]] = defaultdict(list)
     for exclusion in filter(known, Exclusion.objects.filter(attempt__slot__in=rows)):
