@@ -79,7 +79,7 @@ _PG_FORMS = ((27, "ledger_refuse", "O", True), (34, "ledger_refuse", "O", True))
 def _postgresql_state(cursor) -> dict[str, object]:
     cursor.execute(
         "SELECT c.relname || '.' || t.tgname, t.tgtype, p.proname::text, t.tgenabled::text, "
-        "t.tgqual IS NULL AND array_length(t.tgattr::int2[], 1) IS NULL "
+        "t.tgqual IS NULL AND t.tgattr::text = '' "
         "FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid "
         "WHERE NOT t.tgisinternal AND c.relnamespace = current_schema()::regnamespace"
     )
