@@ -215,11 +215,13 @@ def slot_states(
     slots: Iterable[SeedSlot],
     *,
     attempts: QuerySet[Attempt] | None = None,
+    rules: Mapping[int, SlotTries] | None = None,
     known: Callable[[Attempt | Exclusion | NonLaunch], bool] = lambda row: True,
 ) -> dict[int, SlotState]:
     """State by slot, in a number of queries that does not grow with them.
 
     ``attempts`` loads them with what the caller shows; by default their large columns stay where they are.
+    ``rules`` are the studies' own, by primary key, where the caller has read them already.
     What is not ``known`` counts as not recorded.
     """
     rows = {slot.pk: slot for slot in slots}
@@ -236,7 +238,8 @@ def slot_states(
         launch.slot = rows[launch.slot_id]
         if known(launch):
             launches[launch.slot_id] = launch
-    rules = tries_by_study({slot.study_id for slot in rows.values()})
+    if rules is None:
+        rules = tries_by_study({slot.study_id for slot in rows.values()})
     return {
         pk: slot_state_of(slot, tries[pk], exclusions, launches.get(pk), rules[slot.study_id])
         for pk, slot in rows.items()

@@ -158,7 +158,8 @@ def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
         return as_of is None or known.at(row) <= as_of
 
     states: dict[int, list[SlotState]] = defaultdict(list)
-    for state in slot_states(slots, attempts=Attempt.objects.all(), known=then).values():
+    tries = {study.pk: rules.tries}
+    for state in slot_states(slots, attempts=Attempt.objects.all(), rules=tries, known=then).values():
         states[state.slot.configuration_id].append(state)
     unplanned = Attempt.objects.filter(study=study, slot=None).order_by("pk")
     prediction_set = panel_set(study)
