@@ -188,7 +188,7 @@ TEMPLATES = [
         },
     },
 ]
-DJANGO_TABLES2_TEMPLATE = "tables/table.html"
+DJANGO_TABLES2_TEMPLATE = "tables/_table.html"
 
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",

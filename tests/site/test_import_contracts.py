@@ -20,7 +20,7 @@ FILES = (
     "admission/estimator/pricing.py", "admission/thread/reading.py", "admission/models.py",
     "admission/services.py", "admission/views.py", "admission/api.py", "admission/forms.py",
     "admission/figures.py", "admission/management.py", "admission/admin.py", "admission/urls.py",
-    "rlvram_site/access.py", "host/running.py",
+    "rlvram_site/access.py", "rlvram_site/strict_json.py", "host/running.py",
 )  # fmt: skip
 
 ALLOWED = {
