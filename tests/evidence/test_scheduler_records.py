@@ -110,7 +110,7 @@ def test_the_job_s_state_does_not_undo_a_completed_invocation() -> None:
     assert derived("OUT_OF_MEMORY", "0:125", record, 0).outcome == "completed"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.one_of(st.text(max_size=80), st.text("|JobIDRaw.0123_", max_size=60)), max_size=8))
 def test_any_text_is_read_without_an_error(lines: list[str]) -> None:
     rows, problems = parse_sacct(lines, "sacct.psv")
