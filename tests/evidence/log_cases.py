@@ -469,7 +469,7 @@ OSError: We couldn't connect to 'https://huggingface.co' to load the files, and 
     LogCase("launcher's own limit", "timeout", """\
 »timeout: sending signal TERM to command 'python'
 """, 124),
-    LogCase("preempted", "cancelled", """\
+    LogCase("preempted", "preempted", """\
 »slurmstepd: error: *** JOB 5055846 ON acn18 CANCELLED AT 2026-09-15T19:27:18 DUE TO PREEMPTION ***
 """, 143),
     LogCase("software error", "runtime", """\

@@ -76,7 +76,7 @@ def test_a_line_with_another_number_of_fields_is_named() -> None:
         ("TIMEOUT", "0:0", "timeout"),
         ("NODE_FAIL", "1:0", "environment"),
         ("CANCELLED by 7547", "0:0", "cancelled"),
-        ("PREEMPTED", "0:0", "cancelled"),
+        ("PREEMPTED", "0:0", "preempted"),
         ("FAILED", "1:0", "vllm_executor_failure"),
     ],
 )
