@@ -12,6 +12,9 @@ STUDY_STEP_PATTERN = (
 )
 """How the study's trainer prints the record of a step. Releases differ in the decimals of the counter."""
 
+STUDY_COUNTER = b"training/global_step:"
+"""Stands in every such record."""
+
 _SOURCE = "completion rule"
 _LONGEST_NUMBER = 18
 _MOST_TRIES = 4
@@ -58,6 +61,8 @@ class CompletionRule:
 
     def step_in(self, text: bytes) -> int | None:
         """The step whose record `text` is, or None. Looks a fixed number of times, however long it is."""
+        if self.is_study_trainer:
+            return _study_step(text)
         step, again = self.compiled.groupindex[b"step"], self.compiled.groupindex.get(b"step_again")
         position = 0
         for _ in range(_MOST_TRIES):
@@ -70,3 +75,47 @@ class CompletionRule:
             # Lines of two steps ran into one another: the next start may fit the same end.
             position = match.end(step)
         return None
+
+
+def _study_step(text: bytes) -> int | None:
+    """What `STUDY_STEP_PATTERN` finds, by plain search: records are many, and all of one form."""
+    counter = text.find(STUDY_COUNTER)
+    for _ in range(_MOST_TRIES):
+        if counter < 0:
+            return None
+        digits = _digits(text, counter + len(STUDY_COUNTER))
+        end = counter + len(STUDY_COUNTER) + len(digits)
+        if 0 < len(digits) <= _LONGEST_NUMBER and _ends_number(text, end) and _begins(text, counter):
+            start = text.find(b"step:" + digits)
+            while 0 <= start < counter:
+                behind = start + len(b"step:") + len(digits)
+                if _begins(text, start) and _is_dash(text, behind, counter):
+                    return int(digits)
+                start = text.find(b"step:" + digits, behind)
+        counter = text.find(STUDY_COUNTER, end)
+    return None
+
+
+def _digits(text: bytes, start: int) -> bytes:
+    part = text[start : start + _LONGEST_NUMBER + 1]
+    return part[: len(part) - len(part.lstrip(b"0123456789"))]
+
+
+def _begins(text: bytes, start: int) -> bool:
+    """Whether a word can begin here."""
+    return start == 0 or not (text[start - 1 : start].isalnum() or text[start - 1] == 0x5F)
+
+
+def _ends_number(text: bytes, end: int) -> bool:
+    """Whether a whole number ends here, with zeros behind its point or without."""
+    if text[end : end + 2] == b".0":
+        zeros = text[end + 1 : end + 21]
+        end += 1 + len(zeros) - len(zeros.lstrip(b"0"))
+    return not text[end : end + 1].isdigit() and text[end : end + 1] != b"."
+
+
+def _is_dash(text: bytes, start: int, stop: int) -> bool:
+    """Whether blanks, a dash and a blank stand here."""
+    part = text[start : min(stop, start + 20)]
+    rest = part.lstrip(b" \t\v\f\r\n")
+    return len(rest) < len(part) and rest[:1] == b"-" and rest[1:2].isspace()

@@ -135,8 +135,8 @@ _ALLOCATION = linear(r"\btried to allocate ([\d.]+ ?[KMGT]i?B)", ignore_case=Tru
 
 # One of these stands in every line that reports an exhaustion as dealt with.
 _HANDLING = (
-    b"retry", b"skipp", b"reduc", b"decreas", b"recover", b"halving", b"falling back", b"ignoring",
-    b"batch size", b"continuing",
+    "retry", "skipp", "reduc", "decreas", "recover", "halving", "falling back", "ignoring",
+    "batch size", "continuing",
 )  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def says_exhausted(body: bytes) -> bool:
     return _EXHAUSTED.search(body) is not None
 
 
-def says_handled(body: bytes, lowered: bytes) -> bool:
+def says_handled(body: bytes, lowered: str) -> bool:
     """Whether a line reports, not announces, that an exhaustion was dealt with."""
     if not any(word in lowered for word in _HANDLING):
         return False
@@ -154,14 +154,14 @@ def says_handled(body: bytes, lowered: bytes) -> bool:
         match = _DEALT_WITH.search(body)
     if match is None or is_advice(body[: match.start()]):
         return False
-    if b"giving up" in lowered:
+    if "giving up" in lowered:
         return False
     return _NUMBERS.search(body) is None or _EXHAUSTED.search(body) is not None
 
 
-def says_nothing_fits(body: bytes, lowered: bytes) -> bool:
+def says_nothing_fits(body: bytes, lowered: str) -> bool:
     """Whether a search for a batch size that fits reports that there is none."""
-    return b"batch size" in lowered and _NOTHING_FITS.search(body) is not None
+    return "batch size" in lowered and _NOTHING_FITS.search(body) is not None
 
 
 def process_named_in(text: bytes) -> bytes | None:

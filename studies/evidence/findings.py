@@ -59,6 +59,8 @@ class LogFindings:
         candidates: everything that may have ended the run, in the order of the log.
         tail: the last lines, numbered.
         long_lines: lines that say something and are so long that they were read in parts.
+        floods: stretches of 128 KiB with so many messages that those were passed over which repeat others but
+            for their numbers.
     """
 
     file: str
@@ -69,6 +71,7 @@ class LogFindings:
     candidates: tuple[Candidate, ...]
     tail: tuple[tuple[int, str], ...]
     long_lines: int = 0
+    floods: int = 0
 
     def of(self, role: Role) -> list[Candidate]:
         """Candidates of one role that may have ended the run, in the order of the log."""

@@ -212,7 +212,7 @@ def without_colour(data: bytes) -> bytes:
 
 def plain(data: bytes) -> bytes:
     """A piece without what is left of colour codes and without control characters."""
-    if b"[" in data:
+    if data.find(b"[") >= 0:
         data = _BARE_COLOUR.sub(b"", data)
     return data.translate(None, _CONTROL)
 
@@ -240,7 +240,7 @@ def message_of(data: bytes) -> Message:
         if match:
             actor, rank, task = match["actor"], match["rank"], match["task"]
             if actor is not None:
-                if b"pid=" not in actor and not actor.startswith(_ACTORS):
+                if actor.find(b"pid=") < 0 and not actor.startswith(_ACTORS):
                     break
                 writers.append(_named(actor))
             elif rank is not None:
@@ -256,7 +256,7 @@ def message_of(data: bytes) -> Message:
             break
         level, position = match["level"].decode(), match.end()
     end = None
-    if b"[repeated " in data and (repeated := _REPEATED.search(data, position)):
+    if data.find(b"[repeated ") >= 0 and (repeated := _REPEATED.search(data, position)):
         end = repeated.start()
     return Message(
         writer=writers[0] if writers else "",

@@ -7,15 +7,25 @@ whole blocks; only the pieces in which it is found are read, each once.
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 
-from studies.evidence.completion import CompletionRule
+from studies.evidence.completion import STUDY_COUNTER, CompletionRule
 from studies.evidence.context import Place
 from studies.evidence.diagnoses import Diagnosis
 from studies.evidence.findings import Candidate, EvidenceLine, LogFindings
 from studies.evidence.hits import HANDLED, Hit, Hits
-from studies.evidence.lines import WINDOWED_FROM, Block, LineSplitter, Piece, shown, windows_of
+from studies.evidence.lines import (
+    WINDOW_OVERLAP,
+    WINDOWED_FROM,
+    Block,
+    LineSplitter,
+    Piece,
+    shown,
+    windows_of,
+)
 from studies.evidence.quotations import Mark
 from studies.evidence.reading import GATE, GATE_IN_SAMPLE, Reading, read_piece
 from studies.evidence.rule import Role, Rule
@@ -27,6 +37,10 @@ _BLOCK_BYTES = 128 * 1024
 _ENDS_KEPT = 32 * 1024
 _MOST_SOURCES = 256
 _MOST_STEPS = 1000
+_REGION_BYTES = 128 * 1024
+_READ_IN_REGION = 64
+_KINDS_IN_REGION = 512
+_DIGITS = b"0123456789"
 _MOST_REMEMBERED = 2048
 _LONGEST_REMEMBERED = 512
 
@@ -93,6 +107,12 @@ class LogScanner:
         self._samples = _Samples({}, set(), {})
         self._hits = Hits()
         self._readings: dict[bytes, Reading] = {}
+        self._offset = 0
+        self._region = -1
+        self._read_here = 0
+        self._kinds_here: set[bytes] = set()
+        self._flooded = -1
+        self._floods = 0
         self._long_lines = 0
         self._last_long = 0
         self._long_head: bytes | None = None
@@ -118,6 +138,7 @@ class LogScanner:
             candidates=tuple(self._candidate(hit) for hit in self._hits.in_order()),
             tail=tuple((piece.number, shown(piece.data)) for piece in self._around.tail()),
             long_lines=self._long_lines,
+            floods=self._floods,
         )
 
     def _take(self, block: Block) -> None:
@@ -127,10 +148,12 @@ class LogScanner:
             if self._long_head is None:
                 self._long_head = block.data[:_ENDS_KEPT]
             self._read_if_it_matters(block.data, 0, len(block.data), block.number, 0)
+            self._offset += len(block.data) - WINDOW_OVERLAP
         else:
             if self._long_head is not None:
                 self._close_long_piece(block)
             self._read_pieces(block)
+            self._offset += len(block.data)
 
     def _read_pieces(self, block: Block) -> None:
         data, size = block.data, len(block.data)
@@ -148,11 +171,76 @@ class LogScanner:
             end = line_end if end < 0 else end
             number += data.count(b"\n", counted, begin)
             counted = begin
-            if end - begin > WINDOWED_FROM:
-                self._read_long_piece(data, begin, end, number)
-            else:
-                self._read(data[begin:end], number, begin)
+            if self._is_flooded(begin):
+                position = self._read_kinds(data, begin, number)
+                continue
+            self._read_whole(data, begin, end, number)
             position = end + 1
+
+    def _read_whole(self, data: bytes, begin: int, end: int, number: int) -> None:
+        if end - begin > WINDOWED_FROM:
+            self._read_long_piece(data, begin, end, number)
+        else:
+            self._read(data[begin:end], number, begin)
+
+    # ---- floods: more to read than a log of this size has to say ----------------------------------------
+
+    def _is_flooded(self, begin: int) -> bool:
+        """Whether so much was read in this region of the log that only new kinds of lines are read on."""
+        region = (self._offset + begin) // _REGION_BYTES
+        if region != self._region:
+            self._region = region
+            self._read_here = 0
+            self._kinds_here.clear()
+        if self._read_here >= _READ_IN_REGION:
+            return True
+        self._read_here += 1
+        return False
+
+    def _read_kinds(self, data: bytes, begin: int, number: int) -> int:
+        """Read from a piece to the end of the region one piece of each kind, and every record of a step.
+
+        Pieces are of one kind if they differ in nothing but digits. Returns where the next piece begins.
+        """
+        if self._flooded != self._region:
+            self._flooded = self._region
+            self._floods += 1
+        stop = min((self._region + 1) * _REGION_BYTES - self._offset, len(data))
+        ends = [end for end in (data.find(b"\n", stop - 1), data.find(b"\r", stop - 1)) if end >= 0]
+        stop = min(ends, default=len(data))
+        pieces = data[begin:stop].replace(b"\r", b"\n").split(b"\n")
+        starts = [begin, *(begin + passed for passed in accumulate(len(piece) + 1 for piece in pieces))]
+        kinds = [piece.translate(None, _DIGITS) for piece in pieces]
+        first = dict(zip(reversed(kinds), range(len(kinds) - 1, -1, -1), strict=True))
+        wanted = {place for kind, place in first.items() if kind not in self._kinds_here}
+        self._kinds_here.update(first)
+        records = self._records(data, begin, stop, pieces, starts)
+        counted = begin
+        for place in sorted(wanted | records):
+            start, end = starts[place], starts[place + 1] - 1
+            if place not in records:
+                # A line that could only end a sample counts too, so that one kind is read or not as a whole.
+                full = self._read_here >= _READ_IN_REGION + _KINDS_IN_REGION
+                if full or GATE_IN_SAMPLE.search(data, start, end) is None:
+                    continue
+                self._read_here += 1
+            number += data.count(b"\n", counted, start)
+            counted = start
+            self._read_whole(data, start, end, number)
+        return stop + 1
+
+    def _records(self, data: bytes, begin: int, stop: int, pieces: list[bytes], starts: list[int]) -> set[int]:
+        """Places of the pieces that can be the record of a step."""
+        if not self._own_steps:
+            return {place for place, piece in enumerate(pieces) if piece.find(STUDY_COUNTER) >= 0}
+        found, position = set(), begin
+        while (match := self._completion.in_block.search(data, position, stop)) is not None:
+            place = bisect_right(starts, match.start()) - 1
+            found.add(place)
+            position = starts[place + 1]
+            if position >= stop:
+                break
+        return found
 
     def _next(self, data: bytes, start: int, end: int) -> int | None:
         """Where the next piece that can matter shows it."""
@@ -199,7 +287,7 @@ class LogScanner:
 
     def _read(self, data: bytes, number: int, begin: int) -> None:
         """Read one piece, or one window into it; it begins at byte `begin` of the block."""
-        if self._own_steps or b"training/global_step:" in data:
+        if self._own_steps or data.find(STUDY_COUNTER) >= 0:
             step = self._completion.step_in(data)
             if step is not None:
                 self._record_step(step, data, number)

@@ -195,7 +195,8 @@ def derive_outcome(evidence: RunEvidence, rule: CompletionRule | None = None) ->
         signal=killed_by,
         problems=evidence.problems
         + (evidence.peak.problems if evidence.peak else ())
-        + tuple(_long_lines(log) for log in evidence.logs if log.long_lines),
+        + tuple(_long_lines(log) for log in evidence.logs if log.long_lines)
+        + tuple(_floods(log) for log in evidence.logs if log.floods),
         claimed_kind=evidence.claimed_kind,
     )
 
@@ -214,6 +215,14 @@ def _has_peak(peak: SampledPeak | None) -> bool:
 def _long_lines(log: LogFindings) -> str:
     lines = "1 line is" if log.long_lines == 1 else f"{log.long_lines} lines are"
     return f"{log.file}: {lines} longer than {LONGEST_PIECE >> 10} KiB and read in overlapping parts"
+
+
+def _floods(log: LogFindings) -> str:
+    stretches = "1 stretch" if log.floods == 1 else f"{log.floods} stretches"
+    return (
+        f"{log.file}: in {stretches} of 128 KiB messages follow so closely that those were passed over which"
+        " repeat others but for their numbers"
+    )
 
 
 def _announced(evidence: RunEvidence) -> int | None:

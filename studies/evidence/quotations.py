@@ -113,7 +113,7 @@ def is_quotation(body: bytes, position: int) -> bool:
     bare = before.rstrip(b" ")
     if bare.endswith(b"`"):
         return True
-    if b'"' not in before and b"'" not in before:
+    if before.find(b'"') < 0 and before.find(b"'") < 0:
         return False
     if bare.endswith((b'"', b"'")) and _CODE.search(body):
         return True

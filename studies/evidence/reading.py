@@ -44,7 +44,7 @@ _IGNORED = (b"Exception ignored in", b"Error in atexit")
 _PLANNED_STEPS = linear(r"^Total training steps: (\d{1,9})\s*$")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reading:
     """What one piece says.
 
@@ -87,14 +87,14 @@ def read_piece(data: bytes) -> Reading:
     """What the bytes of one piece say. Every pattern is applied at most once."""
     message = message_of(plain(data))
     body = message.body
-    lowered = body.lower()
+    lowered = body.lower().decode("latin-1")
     matched = rule_for(body, lowered)
     rule, position = matched or (None, 0)
     quoted = rule is not None and (
         rule.diagnosis is None or is_quotation(body, position) or is_advice(body[:position])
     )
-    planned = _PLANNED_STEPS.search(body) if b"training steps" in lowered else None
-    exhausted = (b"memory" in lowered or b"oom" in lowered) and says_exhausted(body)
+    planned = _PLANNED_STEPS.search(body) if "training steps" in lowered else None
+    exhausted = ("memory" in lowered or "oom" in lowered) and says_exhausted(body)
     return Reading(
         message,
         rule,
@@ -102,13 +102,13 @@ def read_piece(data: bytes) -> Reading:
         quoted,
         mark=mark_of(body),
         fence=is_fence(body),
-        traceback=b"traceback (most recent call last)" in lowered,
-        place=place_of(body) if b'file "' in lowered or b"pin_memory" in lowered else None,
-        chained=b"xception" in body and any(words in body for words in _CHAINED),
+        traceback="traceback (most recent call last)" in lowered,
+        place=place_of(body) if 'file "' in lowered or "pin_memory" in lowered else None,
+        chained="above exception" in lowered and body.lstrip().startswith(_CHAINED),
         ignored=body.startswith(_IGNORED),
         planned_steps=int(planned.group(1) or 0) if planned else None,
         exhausted=exhausted,
         handled=says_handled(body, lowered),
-        no_issue=(exhausted or rule is not None or b" not " in lowered) and says_no_issue(body),
+        no_issue=(exhausted or rule is not None or " not " in lowered) and says_no_issue(body),
         nothing_fits=says_nothing_fits(body, lowered),
     )

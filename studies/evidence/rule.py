@@ -43,7 +43,7 @@ class Rule:
     name: str
     role: Role
     diagnosis: D | None
-    keys: tuple[bytes, ...]
+    keys: tuple[str, ...]
     pattern: Pattern
     unless: Pattern | None = None
     gate: str = ""
@@ -80,7 +80,7 @@ def row(
         name,
         role,
         diagnosis,
-        tuple(key.encode() for key in keys.split("|")),
+        tuple(keys.split("|")),
         linear(pattern),
         linear(unless) if unless else None,
         gate,

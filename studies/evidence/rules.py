@@ -35,21 +35,21 @@ RULES: tuple[Rule, ...] = (
     *texts_other.EXCEPTIONS,
 )
 
-RULE_GATE = "|".join(rule.gate or "|".join(re2.escape(key.decode()) for key in rule.keys) for rule in RULES)
+RULE_GATE = "|".join(rule.gate or "|".join(re2.escape(key) for key in rule.keys) for rule in RULES)
 """Pattern found in every line that a rule can match."""
 
 _PART = 4
 
 
-def _by_common_part(rules: Iterable[Rule]) -> dict[bytes, tuple[tuple[int, bytes], ...]]:
+def _by_common_part(rules: Iterable[Rule]) -> dict[str, tuple[tuple[int, str], ...]]:
     """Keys, with the place of their rule, by a few letters that many of them share.
 
     A line is asked for a few dozen parts instead of two hundred keys.
     """
     left = {(order, key) for order, rule in enumerate(rules) for key in rule.keys}
-    groups: dict[bytes, tuple[tuple[int, bytes], ...]] = {}
+    groups: dict[str, tuple[tuple[int, str], ...]] = {}
     while left:
-        members: dict[bytes, set[tuple[int, bytes]]] = {}
+        members: dict[str, set[tuple[int, str]]] = {}
         for order, key in left:
             for start in range(max(1, len(key) - _PART + 1)):
                 members.setdefault(key[start : start + _PART], set()).add((order, key))
@@ -62,8 +62,9 @@ def _by_common_part(rules: Iterable[Rule]) -> dict[bytes, tuple[tuple[int, bytes
 _GROUPS = tuple(_by_common_part(RULES).items())
 
 
-def rule_for(body: bytes, lowered: bytes) -> tuple[Rule, int] | None:
-    """The first rule that matches a body, and where. `lowered` is the body in lower case.
+def rule_for(body: bytes, lowered: str) -> tuple[Rule, int] | None:
+    """The first rule that matches a body, and where. `lowered` is the body in lower case, as text
+    of one character a byte, in which Python looks for keys ten times as fast as in bytes.
 
     Each rule's pattern is applied at most once.
     """

@@ -8,15 +8,17 @@ from studies.evidence.completion import CompletionRule
 from studies.evidence.logs import scan_log
 from studies.evidence.outcome import DerivedOutcome, RunEvidence, derive_outcome
 from studies.evidence.rules import RULES
+from studies.evidence.samples import sampled_peak
 from tests.evidence.log_cases import CASES, LogCase
 
 ONE_STEP = CompletionRule(steps=1)
+SAMPLED = sampled_peak([("gpu-memory-1.csv", ["100,28882"])])
 
 
 def classify(data: bytes, exit_code: int | None = 1) -> DerivedOutcome:
-    """The outcome of a log alone, for one required step."""
+    """The outcome of a log and of one sample of memory, for one required step."""
     findings = scan_log([data], "training-1.log", ONE_STEP)
-    return derive_outcome(RunEvidence(logs=(findings,), exit_code=exit_code), ONE_STEP)
+    return derive_outcome(RunEvidence(logs=(findings,), exit_code=exit_code, peak=SAMPLED), ONE_STEP)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
