@@ -51,9 +51,7 @@ _KINDS = (
     ("scheduler", linear(r"sacct|accounting.*\.(?:psv|txt|csv)(?:\.gz)?$")),
     ("log", linear(r"\.(?:log|out|err)(?:\.gz)?$|^(?:dmesg|training)\b.*\.txt(?:\.gz)?$")),
 )
-_TRAINING_JOB = linear(
-    r"^(?:training|trial|environment|gpu-memory|phase-memory|gpu-telemetry)-([\w-]+?)\."
-)
+_TRAINING_JOB = linear(r"^(?:training|trial|environment|gpu-memory|phase-memory|gpu-telemetry)-([\w-]+?)\.")
 
 
 def kind_of(name: str) -> str | None:

@@ -94,9 +94,7 @@ _NO_ISSUE = linear(
     r"|\bwill (?:free|empty|release|flush) (?:its |the )?cache\b|\bwill (?:be )?retr(?:y|ied)\b",
     ignore_case=True,
 )
-NO_ISSUE_GATE = (
-    r"not be (?:an? )?(?:issue|error|problem|failure)|not (?:necessarily )?an? (?:issue|error|failure|problem)"
-)
+NO_ISSUE_GATE = r"not be (?:an? )?(?:issue|error|problem|failure)|not (?:necessarily )?an? (?:issue|error|failure|problem)"
 
 
 def says_no_issue(body: bytes) -> bool:

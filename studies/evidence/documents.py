@@ -25,7 +25,9 @@ def read_document(chunks: Iterable[bytes], name: str) -> object:
     for chunk in chunks:
         size += len(chunk)
         if size > MOST_BYTES:
-            raise EvidenceError(name, "size", f"over {MOST_BYTES} bytes", f"at most {MOST_BYTES} bytes of JSON")
+            raise EvidenceError(
+                name, "size", f"over {MOST_BYTES} bytes", f"at most {MOST_BYTES} bytes of JSON"
+            )
         parts.append(chunk)
     data = b"".join(parts)
     # Counted before anything is built: a nested list takes a thousand times the bytes of its text.

@@ -39,7 +39,7 @@ _MOST_SOURCES = 256
 _MOST_STEPS = 1000
 _REGION_BYTES = 128 * 1024
 _READ_IN_REGION = 64
-_KINDS_IN_REGION = 512
+_KINDS_IN_REGION = 160
 _DIGITS = b"0123456789"
 _MOST_REMEMBERED = 2048
 _LONGEST_REMEMBERED = 512
@@ -229,7 +229,9 @@ class LogScanner:
             self._read_whole(data, start, end, number)
         return stop + 1
 
-    def _records(self, data: bytes, begin: int, stop: int, pieces: list[bytes], starts: list[int]) -> set[int]:
+    def _records(
+        self, data: bytes, begin: int, stop: int, pieces: list[bytes], starts: list[int]
+    ) -> set[int]:
         """Places of the pieces that can be the record of a step."""
         if not self._own_steps:
             return {place for place, piece in enumerate(pieces) if piece.find(STUDY_COUNTER) >= 0}
@@ -293,7 +295,9 @@ class LogScanner:
                 self._record_step(step, data, number)
                 return
         reading = self._reading(data)
-        if (self._samples.since or reading.mark or reading.fence) and self._belongs_to_sample(reading, number):
+        if (self._samples.since or reading.mark or reading.fence) and self._belongs_to_sample(
+            reading, number
+        ):
             if reading.rule is not None and reading.rule.diagnosis is not None:
                 hit = self._hit(reading, None, data, number)
                 if self._hits.survive(hit, IN_SAMPLE):

@@ -85,10 +85,11 @@ _CODE = linear(
     r"^\s*(?:raise|except|assert|return|if|elif|with|for|logger\.|logging\.|log\.|print\(|warnings\.|self\."
     r"|[rfbu]?[rfbu]?[\"']|\w+(?:\.\w+)* = )"
 )
-_CONTAINER = linear(
-    r"^\s*(?:[A-Za-z][\w -]*[:=]\s*)?(?:\w+\()?[\[({]\s*(?:[\[({]\s*)*[rfbu]?[\"']"
+_CONTAINER = linear(r"^\s*(?:[A-Za-z][\w -]*[:=]\s*)?(?:\w+\()?[\[({]\s*(?:[\[({]\s*)*[rfbu]?[\"']")
+_ERRORS_LABEL = linear(
+    r"^\s*(?:[\w -]*\b)?(?:error|errors|exception|exceptions|failure|failures|traceback)\b[\w -]*[:=(]",
+    ignore_case=True,
 )
-_ERRORS_LABEL = linear(r"^\s*(?:[\w -]*\b)?(?:error|errors|exception|exceptions|failure|failures|traceback)\b[\w -]*[:=(]", ignore_case=True)
 _LAST_SAMPLE_KEY = linear(
     r".*\b(?:prompts?|responses?|completions?|answers?|outputs?|output_text|generated_text|generations?|solution"
     r"|solution_str|question|inputs?|content|text|samples?|messages)[\"']?\s*[:=]\s*([\[({]*)\s*[rfbu]?[\"']",

@@ -68,9 +68,7 @@ def rule_for(body: bytes, lowered: str) -> tuple[Rule, int] | None:
 
     Each rule's pattern is applied at most once.
     """
-    orders = {
-        order for part, keys in _GROUPS if part in lowered for order, key in keys if key in lowered
-    }
+    orders = {order for part, keys in _GROUPS if part in lowered for order, key in keys if key in lowered}
     for order in sorted(orders):
         position = RULES[order].position_in(body)
         if position is not None:

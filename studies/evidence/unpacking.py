@@ -95,7 +95,9 @@ class _Unpacker:
                     if not data and not member.eof and not (data := self._read()):
                         if rest := member.flush():
                             yield rest
-                        self._problems.append(f"{self._name}: the packed file is damaged or cut (it ends early)")
+                        self._problems.append(
+                            f"{self._name}: the packed file is damaged or cut (it ends early)"
+                        )
                         return
             except zlib.error as error:
                 self._problems.append(f"{self._name}: the packed file is damaged or cut ({error})")
@@ -118,7 +120,9 @@ class _Unpacker:
                 self._refuse("trailing bytes", size, expected)
             data = self._read()
         if not zeros:
-            self._problems.append(f"{self._name}: {size} bytes behind the packed content are no gzip, not read")
+            self._problems.append(
+                f"{self._name}: {size} bytes behind the packed content are no gzip, not read"
+            )
 
     def _check_size(self) -> None:
         if self._unpacked > MOST_UNPACKED_BYTES:

@@ -117,7 +117,7 @@ def test_a_piece_is_asked_each_question_at_most_once(work: Work) -> None:
         read_piece((f"{everything} " * repeats).encode())
         counts.append(work.searches)
 
-    assert counts[0] == counts[1] <= 2 * len(RULES) + 20
+    assert len(RULES) / 2 < counts[0] == counts[1] <= 2 * len(RULES) + 20
 
 
 def test_every_rule_runs_in_the_linear_engine() -> None:
@@ -212,7 +212,22 @@ def test_another_trainer_s_record_is_found_line_by_line(pattern: str, log: str) 
     assert list(findings.steps) == [3]
 
 
-RECORD_PARTS = ("step:", "1", "2", "10", " - ", " -  ", "x", "training/global_step:", ".0", ".00", ".5", ".", " ", "_")
+RECORD_PARTS = (
+    "step:",
+    "1",
+    "2",
+    "10",
+    " - ",
+    " -  ",
+    "x",
+    "training/global_step:",
+    ".0",
+    ".00",
+    ".5",
+    ".",
+    " ",
+    "_",
+)
 
 
 @settings(max_examples=500, deadline=None)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from studies.evidence.completion import CompletionRule
+from studies.evidence.diagnoses import Diagnosis
 from studies.evidence.logs import scan_log
 from studies.evidence.outcome import DerivedOutcome, RunEvidence, derive_outcome
 from studies.evidence.rules import RULES
@@ -48,3 +51,11 @@ def test_no_row_is_satisfied_by_a_word_alone() -> None:
     for words in ("memory", "out of memory", "OOM", "CUDA memory", "not enough memory", "GPU full", "killed"):
         derived = classify(f"{words}\n".encode())
         assert (words, derived.diagnosis) == (words, "missing_evidence")
+
+
+def test_the_documentation_names_how_many_rows_and_logs_there_are() -> None:
+    documented = (Path(__file__).resolve().parents[2] / "docs" / "evidence.md").read_text(encoding="utf-8")
+
+    assert f"The table has {len(RULES)} rows, and {len(CASES)} logs" in documented
+    for word in Diagnosis:
+        assert f"`{word}`" in documented
