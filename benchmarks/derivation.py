@@ -52,7 +52,8 @@ def _bar(number: int) -> str:
 
 def _random_words(number: int) -> str:
     source = random.Random(number)
-    return f"{''.join(source.choices('abcdefgh', k=9)).title()}Error: {''.join(source.choices('abcdefgh ', k=40))}\n"
+    name, text = "".join(source.choices("abcdefgh", k=9)), "".join(source.choices("abcdefgh ", k=40))
+    return f"{name.title()}Error: {text}\n"
 
 
 CONTENTS: dict[str, Callable[[int], str]] = {

@@ -179,7 +179,7 @@ def _text_lines(file: EvidenceFile, problems: list[str]) -> Iterator[str]:
 
 
 def _json(file: EvidenceFile, problems: list[str]) -> object:
-    """The file's document; None if it holds none, which is reported. Raises `EvidenceError` beyond a limit."""
+    """The file's document; None if it holds none, which is reported. `EvidenceError` beyond a limit."""
     try:
         return read_document(_chunks(file, problems), file.name)
     except EvidenceError:

@@ -88,13 +88,16 @@ def is_advice(before: bytes) -> bool:
     return bool(before) and _ADVICE.search(before) is not None
 
 
+NO_ISSUE_GATE = (
+    r"not be (?:an? )?(?:issue|error|problem|failure)"
+    r"|not (?:necessarily )?an? (?:issue|error|failure|problem)"
+)
 _NO_ISSUE = linear(
-    r"\b(?:may|might|need) not be (?:an? )?(?:issue|error|problem|failure)|\bnot (?:necessarily )?an? (?:issue|error|failure|problem)\b"
+    rf"\b(?:(?:may|might|need) {NO_ISSUE_GATE})\b"
     r"|\bnon-?fatal\b|\b(?:can|may) (?:safely )?be (?:safely )?ignored|\bsafe to ignore\b|\bharmless\b"
     r"|\bwill (?:free|empty|release|flush) (?:its |the )?cache\b|\bwill (?:be )?retr(?:y|ied)\b",
     ignore_case=True,
 )
-NO_ISSUE_GATE = r"not be (?:an? )?(?:issue|error|problem|failure)|not (?:necessarily )?an? (?:issue|error|failure|problem)"
 
 
 def says_no_issue(body: bytes) -> bool:

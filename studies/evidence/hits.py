@@ -65,11 +65,11 @@ class Hits:
         """Something new that may have ended the run: an exception, or what ends it unless it is handled."""
         if hit.rule.role is Role.ERROR:
             key = _error_key(body)
-            known = self._errors.pop(key, hit)
-            if known is not hit:
-                known.count += 1
-                known.root = known.root or hit.root
-            self._errors[key] = known
+            error = self._errors.pop(key, hit)
+            if error is not hit:
+                error.count += 1
+                error.root = error.root or hit.root
+            self._errors[key] = error
             if len(self._errors) > _MOST_ERRORS:
                 del self._errors[next(iter(self._errors))]
             return

@@ -35,7 +35,8 @@ _SCORES = "score|scores|reward|rewards|acc|accuracy"
 # `[response] …` as verl prints it; `Response:` at the start of a line as many reward functions do.
 _OPENING = re.compile(
     (
-        rf"(?:-{{3,80}}+ ?)?(?:\s{{0,8}}+\[(?:{_BRACKETED})\]|(?:\#{{1,4}} |\*\*)?(?:{_PARTS})(?:\*\*)?:(?:\*\*)?(?:\s|$)"
+        rf"(?:-{{3,80}}+ ?)?(?:\s{{0,8}}+\[(?:{_BRACKETED})\]"
+        rf"|(?:\#{{1,4}} |\*\*)?(?:{_PARTS})(?:\*\*)?:(?:\*\*)?(?:\s|$)"
         r"|<\|im_start\|>|<\|start_header_id\|>|<\|(?:user|assistant|system)\|>|<start_of_turn>|<think>|<answer>"
         r"|\[INST\])"
     ).encode(),
@@ -49,13 +50,16 @@ _CLOSING = re.compile(
     re.IGNORECASE,
 )
 _OWN = re.compile(
-    rb"\s{0,8}+(?:(?:[\w ()/.-]{1,60}+:)?\s{0,8}+\d{1,3}%\||\{'(?:loss|reward|grad_norm|train_loss|kl|epoch)\w{0,40}'"
+    rb"\s{0,8}+(?:(?:[\w ()/.-]{1,60}+:)?\s{0,8}+\d{1,3}%\|"
+    rb"|\{'(?:loss|reward|grad_norm|train_loss|kl|epoch)\w{0,40}'"
     rb"|step:\d|ray\.exceptions\.|Error executing job with|srun: |slurmstepd: |wandb: )"
 )
 
 OWN_GATE = (
-    r"\d\d:\d\d:\d\d|\b(?:CRITICAL|FATAL|ERROR|WARNING|WARN|INFO|DEBUG)\b|\d%\||\{'(?:loss|reward|grad_norm|train_loss|kl|epoch)"
-    r"|\bstep:\d|ray\.exceptions\.|Error executing job with|srun: |slurmstepd: |wandb: |\(\w[^()\n]*\bpid=|\[rank"
+    r"\d\d:\d\d:\d\d|\b(?:CRITICAL|FATAL|ERROR|WARNING|WARN|INFO|DEBUG)\b|\d%\|"
+    r"|\{'(?:loss|reward|grad_norm|train_loss|kl|epoch)"
+    r"|\bstep:\d|ray\.exceptions\.|Error executing job with|srun: |slurmstepd: |wandb: "
+    r"|\(\w[^()\n]*\bpid=|\[rank"
 )
 """Found in every line that can end a sample or shows who writes; asked for only while a sample is open."""
 

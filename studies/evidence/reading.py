@@ -1,4 +1,4 @@
-"""What one piece of a log says, taken by itself. What it comes to depends on what stands around it: `logs`."""
+"""What one piece of a log says by itself. What it comes to depends on what stands around it: `logs`."""
 
 from __future__ import annotations
 

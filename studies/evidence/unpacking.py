@@ -1,4 +1,4 @@
-"""Reads files that may be packed, as a stream and within limits, so that a small file can't fill the memory."""
+"""Reads files that may be packed, as a stream and within limits: a small file can't fill the memory."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_the_unpacked_size_and_the_members_are_limited(monkeypatch: pytest.Monke
     slow_start = gzip.compress(b"a") + gzip.compress(b"b" * 3_000_000)
     monkeypatch.setattr(unpacking, "MOST_UNPACKED_BYTES", 2_000_000)
     with pytest.raises(
-        EvidenceError, match="unpacked size is .*expected at most 2000000 bytes when unpacked"
+        EvidenceError, match=r"unpacked size is .*expected at most 2000000 bytes when unpacked"
     ):
         unpacked(slow_start)
 
@@ -114,7 +114,7 @@ def test_a_small_packed_document_of_nested_lists_takes_no_memory() -> None:
     assert len(bomb) < 100_000
 
     tracemalloc.start()
-    with pytest.raises(EvidenceError, match="trial-1.json: size is"):
+    with pytest.raises(EvidenceError, match=r"trial-1\.json: size is"):
         collected(log=LOG, trial=bomb)
     used = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -131,13 +131,13 @@ def test_numbers_of_thousands_of_digits_in_samples_are_no_samples() -> None:
 
 
 def test_devices_and_rows_are_limited() -> None:
-    with pytest.raises(EvidenceError, match="a.csv: columns is 5001, expected at most 1024"):
+    with pytest.raises(EvidenceError, match=r"a\.csv: columns is 5001, expected at most 1024"):
         sampled_peak([("a.csv", ["1" + ",2" * 5000])])
     header = "timestamp_ns,step,phase,gpu_index,memory_used_mib,gpu_utilization_pct"
     rows = [f"{number},1,x,{number},5,5" for number in range(samples.MOST_DEVICES + 1)]
-    with pytest.raises(EvidenceError, match="a.csv: devices is 'over 1024'"):
+    with pytest.raises(EvidenceError, match=r"a\.csv: devices is 'over 1024'"):
         sampled_peak([("a.csv", [header, *rows])])
-    with pytest.raises(EvidenceError, match="sacct.txt: rows is 'over 100000'"):
+    with pytest.raises(EvidenceError, match=r"sacct\.txt: rows is 'over 100000'"):
         parse_sacct(["JobID|State", *["7|FAILED"] * 100_001], "sacct.txt")
     _, problems = parse_sacct(["x|y"] * 1000, "sacct.txt")
     assert len(problems) == 21

@@ -94,8 +94,9 @@ def test_hostile_lines_made_from_a_rule_cost_what_their_size_costs(rule, work: W
 
 @pytest.mark.parametrize(
     "beginning",
-    ["step:1 - ", "step:1 - training/global_step:2 ", "training/global_step:1", "error" + " " * 4000, "[", "(",
-     "(pid=", "\x1b[", "\x1b]0;", "\x1b[1;", "[1;", "[response] ", "```\n", "\r", "\n", "[rank1]: ", "['", "# "],
+    ["step:1 - ", "step:1 - training/global_step:2 ", "training/global_step:1", "error" + " " * 4000, "[",
+     "(", "(pid=", "\x1b[", "\x1b]0;", "\x1b[1;", "[1;", "[response] ", "```\n", "\r", "\n", "[rank1]: ",
+     "['", "# "],
 )  # fmt: skip
 def test_hostile_lines_made_from_the_frame_of_a_log_cost_what_their_size_costs(
     beginning: str, work: Work
@@ -110,14 +111,18 @@ def test_hostile_lines_made_from_the_frame_of_a_log_cost_what_their_size_costs(
 
 def test_a_piece_is_asked_each_question_at_most_once(work: Work) -> None:
     """However many keys stand in a line, the number of searches is that of the patterns, not of the keys."""
-    everything = " ".join(key for rule in RULES for key in rule.keys)
+    keys = {rule.name: " ".join(rule.keys) for rule in RULES}
+    while (matched := read_piece(" ".join(keys.values()).encode()).rule) is not None:
+        del keys[matched.name]
+    everything = " ".join(keys.values())
     counts = []
     for repeats in (1, 20):
         work.searches = 0
         read_piece((f"{everything} " * repeats).encode())
         counts.append(work.searches)
 
-    assert len(RULES) / 2 < counts[0] == counts[1] <= 2 * len(RULES) + 20
+    assert len(keys) <= counts[0]
+    assert max(counts) <= 2 * len(RULES) + 20
 
 
 def test_every_rule_runs_in_the_linear_engine() -> None:
