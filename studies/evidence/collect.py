@@ -13,7 +13,7 @@ from typing import IO
 
 from studies.evidence.completion import CompletionRule
 from studies.evidence.devices import parse_device_map
-from studies.evidence.documents import read_document
+from studies.evidence.documents import SIZE_FIELDS, read_document
 from studies.evidence.errors import EvidenceError
 from studies.evidence.findings import EvidenceLine, LogFindings
 from studies.evidence.logs import scan_log
@@ -179,11 +179,18 @@ def _text_lines(file: EvidenceFile, problems: list[str]) -> Iterator[str]:
 
 
 def _json(file: EvidenceFile, problems: list[str]) -> object:
-    """The file's document; None if it holds none, which is reported. `EvidenceError` beyond a limit."""
+    """The file's document; None if it holds none that can be read, which is reported.
+
+    Raises:
+        EvidenceError: it is larger than a document may be.
+    """
     try:
         return read_document(_chunks(file, problems), file.name)
-    except EvidenceError:
-        raise
+    except EvidenceError as error:
+        if error.field in SIZE_FIELDS:
+            raise
+        problems.append(str(error))
+        return None
     except ValueError as error:
         problems.append(f"{file.name}: no JSON ({error})")
         return None

@@ -14,6 +14,10 @@ MOST_DIGITS = 40
 """Limits of one document. Those of real runs hold a few hundred values and four levels."""
 
 
+SIZE_FIELDS = ("size", "number of items")
+"""Fields of an error that mean that the document is too large, not only odd."""
+
+
 def read_document(chunks: Iterable[bytes], name: str) -> object:
     """The document in these bytes.
 
