@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-from studies.evidence.collect import EvidenceFile, collect_run
+from studies.evidence.collect import RunFile, collect_run
 from studies.evidence.completion import CompletionRule
 
 GOAL_MB_PER_SECOND = 20
@@ -128,7 +128,7 @@ def measure(name: str, mib: int, packed: bool, answer: multiprocessing.Queue) ->
         made = [gzip.compress(b"".join(made), 6)]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.process_time()
-    collect_run([EvidenceFile(file, lambda: _Stream(made))], CompletionRule(5), exit_code=1)
+    collect_run([RunFile(file, lambda: _Stream(made))], CompletionRule(5), exit_code=1)
     seconds = time.process_time() - began
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     answer.put((size / 1e6 / plain, size / 1e6 / seconds, grown))

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import IO
 
+from rlvram_site.strict_json import JsonError
 from studies.evidence.completion import CompletionRule
 from studies.evidence.devices import parse_device_map
-from studies.evidence.documents import SIZE_FIELDS, read_document
+from studies.evidence.documents import read_document
 from studies.evidence.errors import EvidenceError
 from studies.evidence.findings import EvidenceLine, LogFindings
 from studies.evidence.logs import scan_log
@@ -29,7 +30,7 @@ LONGEST_NAME = 1000
 
 
 @dataclass(frozen=True)
-class EvidenceFile:
+class RunFile:
     """One file: its name without folders, and a function that opens its bytes from the start.
 
     `open` may be called more than once.
@@ -39,7 +40,7 @@ class EvidenceFile:
     open: Callable[[], IO[bytes]]
 
     @classmethod
-    def of_bytes(cls, name: str, data: bytes) -> EvidenceFile:
+    def of_bytes(cls, name: str, data: bytes) -> RunFile:
         """A file whose bytes are at hand."""
         return cls(name, lambda: io.BytesIO(data))
 
@@ -67,7 +68,7 @@ def _job_in(name: str) -> str | None:
 
 
 def collect_log(
-    file: EvidenceFile, completion: CompletionRule | None = None, *, exit_code: int | None = None
+    file: RunFile, completion: CompletionRule | None = None, *, exit_code: int | None = None
 ) -> RunEvidence:
     """The evidence of a single log, plain or gzip, read as a stream."""
     problems: list[str] = []
@@ -76,7 +77,7 @@ def collect_log(
 
 
 def collect_run(
-    entries: Iterable[EvidenceFile],
+    entries: Iterable[RunFile],
     completion: CompletionRule | None = None,
     *,
     exit_code: int | None = None,
@@ -135,8 +136,8 @@ def collect_run(
     return evidence
 
 
-def _by_kind(entries: Iterable[EvidenceFile], job: str | None, where: str) -> dict[str, list[EvidenceFile]]:
-    found: dict[str, list[EvidenceFile]] = {}
+def _by_kind(entries: Iterable[RunFile], job: str | None, where: str) -> dict[str, list[RunFile]]:
+    found: dict[str, list[RunFile]] = {}
     jobs: set[str] = set()
     names: list[str] = []
     for item in sorted(entries, key=lambda item: (not item.name.startswith("training"), item.name)):
@@ -159,26 +160,26 @@ def _by_kind(entries: Iterable[EvidenceFile], job: str | None, where: str) -> di
     return found
 
 
-def _job_of(files: dict[str, list[EvidenceFile]]) -> str:
+def _job_of(files: dict[str, list[RunFile]]) -> str:
     names = (item.name for group in files.values() for item in group)
     return next((job for name in names if (job := _job_in(name))), "")
 
 
-def _chunks(file: EvidenceFile, problems: list[str]) -> Iterator[bytes]:
+def _chunks(file: RunFile, problems: list[str]) -> Iterator[bytes]:
     """The file's bytes in chunks, unpacked within limits."""
     with file.open() as stream:
         yield from unpacked_chunks(stream, file.name, problems)
 
 
-def _scan(file: EvidenceFile, completion: CompletionRule | None, problems: list[str]) -> LogFindings:
+def _scan(file: RunFile, completion: CompletionRule | None, problems: list[str]) -> LogFindings:
     return scan_log(_chunks(file, problems), file.name, completion)
 
 
-def _text_lines(file: EvidenceFile, problems: list[str]) -> Iterator[str]:
+def _text_lines(file: RunFile, problems: list[str]) -> Iterator[str]:
     return text_lines(_chunks(file, problems), file.name, problems)
 
 
-def _json(file: EvidenceFile, problems: list[str]) -> object:
+def _json(file: RunFile, problems: list[str]) -> object:
     """The file's document; None if it holds none that can be read, which is reported.
 
     Raises:
@@ -186,17 +187,12 @@ def _json(file: EvidenceFile, problems: list[str]) -> object:
     """
     try:
         return read_document(_chunks(file, problems), file.name)
-    except EvidenceError as error:
-        if error.field in SIZE_FIELDS:
-            raise
-        problems.append(str(error))
-        return None
-    except ValueError as error:
+    except JsonError as error:
         problems.append(f"{file.name}: no JSON ({error})")
         return None
 
 
-def _trial(files: list[EvidenceFile], problems: list[str]) -> tuple[TrialRecord, str, EvidenceLine | None]:
+def _trial(files: list[RunFile], problems: list[str]) -> tuple[TrialRecord, str, EvidenceLine | None]:
     """What the launcher recorded; of several files the trial's own goes first."""
     merged, source, limit = TrialRecord(), "", None
     for file in sorted(files, key=lambda file: (not file.name.startswith("trial"), file.name)):
@@ -218,9 +214,7 @@ def _trial(files: list[EvidenceFile], problems: list[str]) -> tuple[TrialRecord,
     return merged, source, limit
 
 
-def _scheduler(
-    files: list[EvidenceFile], job: str, problems: list[str]
-) -> tuple[tuple[SchedulerRow, ...], str]:
+def _scheduler(files: list[RunFile], job: str, problems: list[str]) -> tuple[tuple[SchedulerRow, ...], str]:
     for file in files:
         rows, found = parse_sacct(_text_lines(file, problems), file.name)
         problems.extend(found)
@@ -249,7 +243,7 @@ def _with_scheduler_status(evidence: RunEvidence) -> RunEvidence:
     return replace(evidence, exit_code=row.exit_code, exit_source=evidence.scheduler_file)
 
 
-def _device_map(files: list[EvidenceFile], problems: list[str]) -> dict[int, str] | None:
+def _device_map(files: list[RunFile], problems: list[str]) -> dict[int, str] | None:
     for file in files:
         document = _json(file, problems)
         if document is None:
