@@ -31,6 +31,7 @@ issue_patterns = [
 urlpatterns = [
     path("issues/", issues.IssueList.as_view(), name="api-issues"),
     path("issues/<str:owner>/<str:name>/<int:number>/", include(issue_patterns)),
+    path("issues/<str:host>/<str:owner>/<str:name>/<int:number>/", include(issue_patterns)),
     path("replay/", estimates.Replay.as_view(), name="api-replay"),
     path("prices/", estimates.Prices.as_view(), name="api-prices"),
 ]

@@ -18,6 +18,7 @@ from admission.models import (
     Change,
     ChangeHead,
     Correction,
+    LaterFact,
     Measurement,
     Proposal,
     ProposalDecision,
@@ -29,7 +30,8 @@ from admission.models import (
     Witness,
 )
 from admission.models.base import IssueRecord, Origin
-from admission.services.importing import locked_issue
+from admission.services.facts import check_fact
+from admission.services.identity import lock
 from admission.services.timeline import find_statement
 from admission.thread.reading import ExportError, storable
 from rlvram_site.ledger.chain import record
@@ -55,7 +57,7 @@ def record_row(
     issue: TrackedIssue, row: IssueRecord, stem: str, stated: str = "", origin: Origin = Origin.STAFF
 ) -> IssueRecord:
     """Record ``row`` with a new key made from ``stem``. Raises ``ValidationError`` by field."""
-    locked_issue(*issue.address)
+    lock(issue)
     row.issue, row.origin = issue, origin
     row.set_stated(stated_time(stated))
     row.key = row.key or new_key(issue, stem)
@@ -83,6 +85,11 @@ def _storable(field: str, value: Any) -> Any:
 def _check(row: IssueRecord) -> None:
     if isinstance(row, Correction) and find_statement(row.issue, row.target) is None:
         raise ValidationError({"target": f"nothing is recorded under {row.target!r}"})
+    if isinstance(row, LaterFact):
+        target = find_statement(row.issue, row.target)
+        check_fact(row, target.row if target else None)
+    if isinstance(row, Receipt) and row.independent and row.is_own_verifier:
+        raise ValidationError({"independent": f"{row.verified_by} made it; somebody else has to verify it"})
     if isinstance(row, Review):
         _check_review(row)
     if isinstance(row, Witness) and row.outcome != Witness.Outcome.DEVICE_OOM:
@@ -164,7 +171,7 @@ def decide(
     Raises ``ValidationError`` by field, also for a proposal that is already decided.
     """
     issue = proposal.issue
-    locked_issue(*issue.address)
+    lock(issue)
     if ProposalDecision.objects.filter(proposal=proposal).exists():
         raise ValidationError({"verdict": "this proposal is already decided"})
     made: IssueRecord | None = None

@@ -6,21 +6,21 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from admission.forms import ProposalForm
 from admission.models import Proposal, TrackedIssue
 from admission.services.recording import decide
-from admission.views.common import as_of, find_issue, page_context, staff_only
+from admission.views.common import answer, as_of, find_issue, page_context, staff_only
 
 PER_PAGE = 40
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def proposals(request: HttpRequest, owner: str, name: str, number: int) -> HttpResponse:
+def proposals(request: HttpRequest, owner: str, name: str, number: int, host: str = "") -> HttpResponse:
     """Open proposals with a form each for staff; decided ones below with what came of them."""
-    issue = find_issue(owner, name, number)
+    issue = find_issue(owner, name, number, host)
     if request.method == "POST":
         return _decided(request, issue)
     return _page(request, issue)
@@ -67,7 +67,7 @@ def _page(
             for proposal in page
         ]
     decided = issue.proposaldecision_rows.all().select_related("proposal").order_by("-id")
-    return render(
+    return answer(
         request,
         "admission/proposals.html",
         {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db.models import QuerySet
-from django.db.models.functions import Length, Substr
+from django.db.models import F, QuerySet
+from django.db.models.functions import Coalesce, Length, Substr
 from django.http import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import NotFound, ValidationError
@@ -38,8 +38,9 @@ from admission.models import (
     TrackedIssue,
 )
 from admission.services.exchange import as_plain
-from admission.services.overview import overview
+from admission.services.overview import overview, overviews
 from admission.services.standing import corrections, open_questions, statuses, thread_count
+from admission.services.summaries import refresh_summaries
 from admission.services.timeline import BODY_SHOWN, find_statement
 from rlvram_site.api.keys import Scope
 from rlvram_site.api.tables import RecordTable
@@ -59,16 +60,28 @@ class IssueList(Contextual, RecordTable):
     serializer_class = IssueSerializer
     filterset_class = filters.IssueFilter
     pagination_class = IssuePagination
-    orderings = {"id": "pk"}
+    orderings = {
+        "id": "pk", "said": "said_at", "title": "listed_title", "unsafe": "unsafe", "questions": "questions",
+    }  # fmt: skip
     csv_name = "issues"
 
     queryset = TrackedIssue.objects.all()
+
+    def get_queryset(self) -> QuerySet:
+        refresh_summaries()
+        rows = super().get_queryset()
+        return rows.annotate(
+            said_at=Coalesce("summary__last_said_at", "recorded_at"),
+            listed_title=F("summary__title"),
+            unsafe=F("summary__unsafe"),
+            questions=F("summary__open_questions"),
+        )
 
     def etag_streams(self) -> Iterable[str]:
         return [issue.stream for issue in TrackedIssue.objects.all()]
 
     def derive(self, rows: Sequence[TrackedIssue]) -> dict[str, Any]:
-        return {"views": {issue.pk: overview(issue) for issue in rows}}
+        return {"views": {view.issue.pk: view for view in overviews(rows)}}
 
 
 class IssueDetail(IssueView):
