@@ -28,7 +28,10 @@ class IssueListForm(forms.Form):
         label="State", required=False, choices=[("", "any"), ("open", "open"), ("closed", "closed")]
     )
     repository = forms.CharField(
-        label="Repository", required=False, max_length=300, widget=forms.TextInput(attrs={"list": "repositories"})
+        label="Repository",
+        required=False,
+        max_length=300,
+        widget=forms.TextInput(attrs={"list": "repositories"}),
     )
     ordering = forms.ChoiceField(label="Order", required=False, choices=list(_ORDERS.items()))
     unsafe = forms.BooleanField(label="unsafe decisions", required=False)

@@ -20,5 +20,9 @@ urlpatterns = [
     path("calculator/", estimates.calculator, name="admission-calculator"),
     path("replay/", estimates.replay, name="admission-replay"),
     # An issue of the public forge has three parts in its address, one of another host that host in front.
-    *(path(f"{issue}{rest}", view, name=name) for rest, view, name in PAGES for issue in (ISSUE, f"<str:host>/{ISSUE}")),
+    *(
+        path(f"{issue}{rest}", view, name=name)
+        for rest, view, name in PAGES
+        for issue in (ISSUE, f"<str:host>/{ISSUE}")
+    ),
 ]

@@ -14,6 +14,7 @@ from admission.models import (
     Correction,
     IssueEvent,
     IssueSummary,
+    LaterFact,
     Measurement,
     OpenQuestion,
     Proposal,
@@ -98,6 +99,12 @@ class CorrectionFilter(RecordFilter):
     class Meta:
         model = Correction
         fields = ["kind", "target", "key"]
+
+
+class FactFilter(RecordFilter):
+    class Meta:
+        model = LaterFact
+        fields = ["target", "field", "key"]
 
 
 class ChangeFilter(RecordFilter):

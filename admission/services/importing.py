@@ -170,8 +170,13 @@ def _record_statuses(
         keys[key] = status
         by_digest[block.text_sha256] = status
         new.append(status)
-        report.added["revised status updates" if original else "status updates"] += 1
+        report.added["revised status updates" if _rewords(original) else "status updates"] += 1
     return new
+
+
+def _rewords(original: StatusUpdate | None) -> bool:
+    """Whether a new wording of ``original`` is an edit; a record's summary is no earlier wording."""
+    return original is not None and original.origin != Origin.RECORD
 
 
 def _chain_start(status: StatusUpdate, known: list[StatusUpdate]) -> StatusUpdate:
@@ -228,7 +233,8 @@ def _record_items(
         row.revises = before
         row.seen_at = _words_seen_at(item, before, exported)
         new.append(row)
-        report.added[f"{kind}s" if before is None else f"edited {kind}s"] += 1
+        first = before is None or before.origin == Origin.RECORD  # a record's summary is no earlier wording
+        report.added[f"{kind}s" if first else f"edited {kind}s"] += 1
     new += _deleted(exported, items, recorded, present, report)
     record_all(new)
     comments = [row for row in new if row.kind == ThreadItem.Kind.COMMENT and row.event != DELETED]
@@ -322,7 +328,7 @@ def _record_stated_in_comments(issue: TrackedIssue, comments: list[ThreadItem], 
         )  # fmt: skip
         record(status)
         known[status.key] = status
-        report.added["revised status updates" if original else "status updates"] += 1
+        report.added["revised status updates" if _rewords(original) else "status updates"] += 1
 
 
 def _root_key(key: str) -> str:

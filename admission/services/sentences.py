@@ -10,6 +10,11 @@ from admission.services.changes import ChangeRow
 from admission.services.standing import NOT_OPENED, Lifecycle, StandingStatus
 
 
+_WAITING = frozenset(
+    [ChangeHead.State.LOCAL, ChangeHead.State.DRAFT, ChangeHead.State.OPEN, ChangeHead.State.HELD]
+)
+
+
 def issue_sentence(
     life: Lifecycle,
     current: StandingStatus | None,
@@ -55,8 +60,8 @@ def _more(life: Lifecycle) -> str:
 def _told(life: Lifecycle, changes: Sequence[ChangeRow]) -> str:
     """What closings, reopenings and merges tell by themselves; empty where there are none."""
     merged = _merges(changes)
-    waiting = [row for row in changes if row.state is not None and not row.is_merged and not row.is_closed]
-    if life.last is None and not merged and not waiting:
+    waiting = [row for row in changes if row.state is not None and row.state.state in _WAITING]
+    if life.last is None and life.is_open and not merged and not waiting:
         return ""
     parts: list[str] = []
     if life.is_open:
@@ -64,7 +69,8 @@ def _told(life: Lifecycle, changes: Sequence[ChangeRow]) -> str:
         since = life.last.sort_at if life.last is not None else None
         later = [(row, head) for row, head in merged if since is None or head.sort_at > since]
         if later:
-            parts.append(f"{_names(later)} {'was' if len(later) == 1 else 'were'} merged since")
+            verb = "was" if len(later) == 1 else "were"
+            parts.append(f"{_names(later)} {verb} merged{' since' if since else ''}")
         elif life.last is not None:
             parts.append("nothing has been merged since")
         if waiting:
@@ -75,15 +81,14 @@ def _told(life: Lifecycle, changes: Sequence[ChangeRow]) -> str:
 
 
 def _merges(changes: Sequence[ChangeRow]) -> list[tuple[ChangeRow, ChangeHead]]:
-    found = [
-        (row, head) for row in changes for head in row.stated if head.state == ChangeHead.State.MERGED
-    ]
+    found = [(row, head) for row in changes for head in row.stated if head.state == ChangeHead.State.MERGED]
     return sorted(found, key=lambda pair: (pair[1].sort_at, pair[1].pk))
 
 
 def _open_words(life: Lifecycle) -> str:
     if life.last is None or life.last.kind != IssueEvent.Kind.REOPENED:
-        return "Open"
+        since = f" since {day_words(life.opened.stated_day, year=True)}" if life.opened else ""
+        return f"Open: original report{since and ','}{since}"
     closed = life.closings[-1] if life.closings else None
     by = f" by {_cause(closed)}" if closed is not None and closed.cause else ""
     if closed is None:

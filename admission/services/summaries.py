@@ -75,7 +75,9 @@ def _make(issues: Sequence[TrackedIssue]) -> None:
         .values_list("issue", "last")
     )
     rows = [
-        _summary(view, streams[view.issue.stream], ends[streams[view.issue.stream].pk], said.get(view.issue.pk))
+        _summary(
+            view, streams[view.issue.stream], ends[streams[view.issue.stream].pk], said.get(view.issue.pk)
+        )
         for view in overviews(issues)
     ]
     columns = [f.name for f in IssueSummary._meta.concrete_fields if f.name not in ("id", "issue")]
@@ -154,5 +156,7 @@ def summaries(query: IssueQuery | None = None) -> QuerySet[IssueSummary]:
 
 def repositories() -> list[str]:
     """The repositories that have tracked issues, as the list's filter names them; at most 500."""
-    rows = TrackedIssue.objects.order_by("owner", "name", "host").values_list("host", "owner", "name").distinct()
+    rows = (
+        TrackedIssue.objects.order_by("owner", "name", "host").values_list("host", "owner", "name").distinct()
+    )
     return [f"{host}/{owner}/{name}" if host else f"{owner}/{name}" for host, owner, name in rows[:500]]

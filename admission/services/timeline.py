@@ -25,7 +25,7 @@ from admission.models import (
     TrackedIssue,
     Witness,
 )
-from admission.models.base import IssueRecord
+from admission.models.base import IssueRecord, Origin
 from admission.services.exchange import SECTIONS
 from admission.services.importing import DELETED
 from admission.services.standing import (
@@ -82,7 +82,10 @@ class Entry:
     @property
     def edited(self) -> bool:
         """Whether the words shown are not the first ones."""
-        return self.words is not None and self.words.pk != self.row.pk and not self.deleted
+        if self.words is None or self.words.pk == self.row.pk or self.deleted:
+            return False
+        # A record's summary in the source's own words is no edit.
+        return not (self.row.origin == Origin.RECORD and self.words.revises_id == self.row.pk)
 
     @property
     def dated_ahead(self) -> bool:

@@ -131,7 +131,9 @@ def _moment(lane: str, row: Any, title: str, *, muted: bool = False, current: bo
 
 
 @require_safe
-def statement(request: HttpRequest, owner: str, name: str, number: int, key: str, host: str = "") -> HttpResponse:
+def statement(
+    request: HttpRequest, owner: str, name: str, number: int, key: str, host: str = ""
+) -> HttpResponse:
     """One recorded statement in full, with what was said about it later."""
     found = find_issue(owner, name, number, host)
     stated = find_statement(found, key)
@@ -197,7 +199,9 @@ def _facts(row: Any) -> list[tuple[str, str]]:
 
 
 @require_safe
-def statement_text(request: HttpRequest, owner: str, name: str, number: int, key: str, host: str = "") -> HttpResponse:
+def statement_text(
+    request: HttpRequest, owner: str, name: str, number: int, key: str, host: str = ""
+) -> HttpResponse:
     """A statement's whole text as it was recorded, as plain text."""
     stated = find_statement(find_issue(owner, name, number, host), key)
     if stated is None or not hasattr(stated.row, "body"):

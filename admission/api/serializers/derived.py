@@ -49,7 +49,9 @@ class StatusSerializer(serializers.Serializer):
     heading = serializers.CharField(source="update.heading")
     claim = serializers.CharField()
     kept = serializers.BooleanField(help_text="Whether the text of that moment is kept; it is empty if not")
-    dated_ahead = serializers.BooleanField(help_text="Its date was still to come when it was seen; it never holds")
+    dated_ahead = serializers.BooleanField(
+        help_text="Its date was still to come when it was seen; it never holds"
+    )
     body = serializers.CharField()
     account = serializers.CharField(source="update.account")
     signed_name = serializers.CharField(source="update.signed_name")

@@ -26,6 +26,7 @@ from admission.api.serializers.derived import (
 from admission.api.views.base import Contextual, IssueTable, IssueView, StatedPagination, takes
 from admission.models import (
     Correction,
+    IssueAddress,
     IssueEvent,
     IssueVersion,
     OpenQuestion,
@@ -195,6 +196,16 @@ class ThreadList(_CutTable):
 
     def get_queryset(self) -> QuerySet:
         return super().get_queryset().defer("body", "raw", "revises__body", "revises__raw")
+
+
+class AddressList(IssueTable):
+    """Addresses under which its forge gave the issue. A transferred issue has several."""
+
+    serializer_class = records.AddressSerializer
+    filterset_class = filters.RecordFilter
+    csv_name = "addresses"
+
+    queryset = IssueAddress.objects.all()
 
 
 class GapList(IssueTable):
