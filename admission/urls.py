@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from admission.views import estimates, issues, proposals, records
+from admission.views import estimates, issues, proposals, recording, records
 
 ISSUE = "<str:owner>/<str:name>/<int:number>/"
 PAGES = (
@@ -11,6 +11,8 @@ PAGES = (
     ("witnesses/", records.witnesses, "admission-witnesses"),
     ("receipts/", records.receipts, "admission-receipts"),
     ("proposals/", proposals.proposals, "admission-proposals"),
+    ("record/witness/", recording.witness, "admission-record-witness"),
+    ("record/verdict/", recording.verdict, "admission-record-verdict"),
     ("s/<str:key>/", issues.statement, "admission-statement"),
     ("s/<str:key>/text/", issues.statement_text, "admission-statement-text"),
 )

@@ -78,5 +78,7 @@ def _recorded(issue: TrackedIssue) -> set[str]:
     for location, sha in issue.receipt_rows.all().values_list("location", "sha256"):
         keys.add(proposal_key("receipt", {"location": location, "sha256": sha}))
     for size, words in issue.measurement_rows.all().values_list("size_bytes", "size_words"):
-        keys.add(proposal_key("size", {"size_bytes": size, "size_words": words} if words else {"size_bytes": size}))
+        keys.add(
+            proposal_key("size", {"size_bytes": size, "size_words": words} if words else {"size_bytes": size})
+        )
     return keys

@@ -9,7 +9,6 @@ from admission.models import ChangeHead, IssueEvent, StatusUpdate
 from admission.services.changes import ChangeRow
 from admission.services.standing import NOT_OPENED, Lifecycle, StandingStatus
 
-
 _WAITING = frozenset(
     [ChangeHead.State.LOCAL, ChangeHead.State.DRAFT, ChangeHead.State.OPEN, ChangeHead.State.HELD]
 )

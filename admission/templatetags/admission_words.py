@@ -45,6 +45,12 @@ def stated(row: Any) -> str:
 
 
 @register.filter
+def kind_of(row: Any) -> str:
+    """What kind of record a row is, in words."""
+    return str(row._meta.verbose_name)
+
+
+@register.filter
 def missing_cells(columns: range, cells: list[Any]) -> range:
     """The columns that a row with ``cells`` leaves empty."""
     return range(len(columns) - len(cells))

@@ -112,7 +112,9 @@ def _all(text: str) -> Iterator[Mention]:
 
 def size_of(words: str) -> int | None:
     """The bytes that ``3.25 GiB`` or ``6,713,560,268 B`` means; None for what is no size."""
-    match = re.fullmatch(r"(?P<number>[\d,]+(?:\.\d+)?)[\s-]?(?P<unit>[KMGT]iB|[kKMGT]?B|bytes?)", words.strip())
+    match = re.fullmatch(
+        r"(?P<number>[\d,]+(?:\.\d+)?)[\s-]?(?P<unit>[KMGT]iB|[kKMGT]?B|bytes?)", words.strip()
+    )
     if match is None:
         return None
     unit = "B" if match["unit"].startswith("byte") else match["unit"]

@@ -15,6 +15,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from admission.models import TrackedIssue
+from admission.models.base import IssueRecord
 from admission.services.identity import known_issue
 from rlvram_site.as_of import AsOfError, as_of_text, is_end_of_day, parse_as_of
 
@@ -89,6 +90,39 @@ def page_context(issue: TrackedIssue, page: str, moment: AsOf) -> dict[str, Any]
         if name != "admission-proposals" or issue.proposal_rows.all().exists()
     ]
     return {"issue": issue, "page_name": page, "links": links, "moment": moment, "as_of": moment.moment}
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a form would record: the row, its short fields with their names, and what speaks against it."""
+
+    row: IssueRecord
+    facts: list[tuple[str, str]]
+    doubts: list[str]
+
+
+def short_facts(row: Any) -> list[tuple[str, str]]:
+    """The short fields of any record, with their names."""
+    left_out = {
+        "id", "issue", "key", "origin", "recorded_at", "seen_at", "sort_at", "stated_words", "stated_precision",
+        "stated_day", "stated_in", "sentence", "body", "raw", "text", "note", "text_sha256", "document",
+        "results", "heading", "value",
+    }  # fmt: skip
+    facts = []
+    for column in row._meta.concrete_fields:
+        if column.name in left_out:
+            continue
+        value = getattr(row, column.name)
+        if value in (None, "", []):
+            continue
+        if column.choices:
+            value = getattr(row, f"get_{column.name}_display")()
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        if isinstance(value, int) and column.name.endswith("_bytes"):
+            value = f"{value:,} B"
+        facts.append((str(column.verbose_name), str(value)))
+    return facts
 
 
 def staff_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

@@ -30,7 +30,7 @@ from admission.services.standing import (
 from admission.services.summaries import summaries
 from admission.services.timeline import KINDS, Timeline, comments_per_day, find_statement, kind_counts
 from admission.services.witnesses import counts, scored_witnesses
-from admission.views.common import answer, as_of, find_issue, page_context
+from admission.views.common import answer, as_of, find_issue, page_context, short_facts
 from admission.views.estimates import candidates
 from admission.views.records import classes, decision_lines
 
@@ -160,7 +160,7 @@ def statement(
             **page_context(found, "admission-statement", moment),
             "row": row,
             "section": stated.section.replace("_", " "),
-            "facts": _facts(row),
+            "facts": short_facts(row),
             "text": getattr(row, "body", "") or getattr(row, "text", "") or getattr(row, "note", ""),
             "standing": standing,
             "revised": revised,
@@ -172,30 +172,6 @@ def statement(
             "candidates": candidates(row.results) if isinstance(row, RecordedReplay) else [],
         },
     )
-
-
-def _facts(row: Any) -> list[tuple[str, str]]:
-    """The short fields of any record, with their names."""
-    left_out = {
-        "id", "issue", "key", "origin", "recorded_at", "seen_at", "sort_at", "stated_words", "stated_precision",
-        "stated_day", "stated_in", "sentence", "body", "raw", "text", "note", "text_sha256", "document",
-        "results", "heading", "value",
-    }  # fmt: skip
-    facts = []
-    for column in row._meta.concrete_fields:
-        if column.name in left_out:
-            continue
-        value = getattr(row, column.name)
-        if value in (None, "", []):
-            continue
-        if column.choices:
-            value = getattr(row, f"get_{column.name}_display")()
-        if isinstance(value, bool):
-            value = "yes" if value else "no"
-        if isinstance(value, int) and column.name.endswith("_bytes"):
-            value = f"{value:,} B"
-        facts.append((str(column.verbose_name), str(value)))
-    return facts
 
 
 @require_safe
