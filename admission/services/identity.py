@@ -57,6 +57,12 @@ def addresses(issue: TrackedIssue) -> list[IssueAddress]:
     return list(issue.issueaddress_rows.all().order_by("id"))
 
 
+def other_id(issue: TrackedIssue, host: str, forge_id: str) -> str:
+    """The id that this forge gave ``issue``, if that is another one than ``forge_id``; else empty."""
+    known = [row.forge_id for row in addresses(issue) if row.forge_id and row.host == host.lower()]
+    return known[-1] if forge_id and known and forge_id not in known else ""
+
+
 def note_address(
     issue: TrackedIssue, *, host: str, owner: str, name: str, number: int, url: str, forge_id: str,
     stated: dates.StatedTime, seen_at: dt.datetime,

@@ -17,7 +17,7 @@ from django.db import transaction
 from admission import dates
 from admission.models import IssueVersion, StatusUpdate, ThreadCount, ThreadItem, TrackedIssue
 from admission.models.base import IssueRecord, Origin
-from admission.services.identity import lock, locked_issue, note_address
+from admission.services.identity import lock, locked_issue, note_address, other_id
 from admission.services.importing_events import record_events
 from admission.services.linked_changes import record_linked_changes
 from admission.services.proposals import proposals_from
@@ -63,6 +63,11 @@ def import_thread(
         host=exported.host, forge_id=exported.forge_id,
     )  # fmt: skip
     lock(issue)
+    if known_as is None and (other := other_id(issue, exported.host, exported.forge_id)):
+        raise ExportError(
+            f"{issue}: the export has the forge's id {exported.forge_id}, the tracked issue of that address has id "
+            f"{other}; it is another issue that took over the name"
+        )
     report = ImportReport(issue)
     if note_address(
         issue, host=exported.host, owner=exported.owner, name=exported.name, number=exported.number,

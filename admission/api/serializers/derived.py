@@ -16,6 +16,7 @@ from admission.api.serializers.records import (
     RelatedSerializer,
 )
 from admission.models import ChangeHead, OpenQuestion, Review, StatusUpdate, TrackedIssue, Witness
+from admission.models.issues import PUBLIC_HOST
 from admission.services.changes import ChangeRow, GivenVerdict, Head
 from admission.services.overview import Overview
 from admission.services.witnesses import ClassCounts, ScoredWitness, WitnessClass
@@ -295,6 +296,7 @@ class CountsSerializer(serializers.Serializer):
 class IssueSerializer(serializers.ModelSerializer):
     """A tracked issue in a line: what holds, since when, and what is open."""
 
+    host = serializers.SerializerMethodField(help_text="Where it lives")
     title = serializers.SerializerMethodField()
     state = serializers.SerializerMethodField(help_text="open, closed or reopened, as the events left it")
     sentence = serializers.SerializerMethodField(help_text="What holds, since when, and what it replaced")
@@ -306,12 +308,15 @@ class IssueSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = TrackedIssue
-        fields = ["owner", "name", "number", "url", "title", "state", "sentence", "current_status",
+        fields = ["host", "owner", "name", "number", "url", "title", "state", "sentence", "current_status",
                   "status_updates", "open_questions", "witnesses", "unscored_witnesses",
                   "recorded_at"]  # fmt: skip
 
     def _view(self, issue: TrackedIssue) -> Overview:
         return self.context["views"][issue.pk]
+
+    def get_host(self, issue: TrackedIssue) -> str:
+        return issue.host or PUBLIC_HOST
 
     def get_title(self, issue: TrackedIssue) -> str:
         return self._view(issue).life.title
