@@ -21,7 +21,7 @@ _TIME = re.compile(
 
 
 class AsOfError(ValueError):
-    """Something given as ``as_of`` that is neither a day nor a time; the text names it and what was expected."""
+    """Something given as ``as_of`` that is neither a day nor a time; says what was expected."""
 
 
 def parse_as_of(text: str | None) -> dt.datetime | None:

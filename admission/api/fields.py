@@ -20,8 +20,8 @@ from rlvram_site.as_of import AsOfError, parse_as_of
 AS_OF = OpenApiParameter(
     "as_of",
     str,
-    description="Only what was stated by then, in the words of then: a day such as 2026-09-17, which means its "
-    "end in UTC, or a time such as 2026-09-17T14:30:00Z",
+    description="Only what was stated by then, in the words of then: a day such as 2026-09-17, which means "
+    "its end in UTC, or a time such as 2026-09-17T14:30:00Z",
 )
 
 

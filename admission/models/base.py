@@ -26,8 +26,10 @@ class Origin(models.TextChoices):
     UPLOAD = "upload", "uploaded"
 
 
-# How far the middle of a stated time may lie after the moment at which it was seen, before it is the future's.
-# A day begins 12 hours before its noon, and in some zone 14 hours before it does in UTC; clocks differ a little.
+# How far the middle of a stated time may lie after the moment at which it was seen, before it is the
+# future's.
+# A day begins 12 hours before its noon, and in some zone 14 hours before it does in UTC; clocks differ a
+# little.
 _AHEAD = {
     Precision.DAY: dt.timedelta(hours=26),
     Precision.PART_OF_DAY: dt.timedelta(hours=4),

@@ -82,7 +82,8 @@ class TrackedIssue(LedgerRecord):
 
 
 class IssueAddress(IssueRecord):
-    """An address under which a forge knows the issue. A transferred issue has several, and one ``forge_id``."""
+    """An address under which a forge knows the issue. A transferred one has several, with one
+    ``forge_id``."""
 
     host = models.CharField(max_length=200, validators=[host_validator])
     owner = models.CharField(max_length=100)

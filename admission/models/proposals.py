@@ -8,7 +8,7 @@ from admission.models.base import IssueRecord
 
 
 class Proposal(IssueRecord):
-    """A hash, reference, size, verdict or failure found in a statement; ``stated_in`` and ``sentence`` say where."""
+    """Something found in a statement that could be recorded; ``stated_in`` and ``sentence`` say where."""
 
     class Kind(models.TextChoices):
         CHANGE = "change", "pull request"

@@ -1,4 +1,4 @@
-"""What lists of issues search, filter and sort by: derived, never evidence, made anew whenever its issue grew."""
+"""What lists of issues search, filter and sort by: derived, no evidence, made anew when an issue grew."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class ChangeRow:
 
     @property
     def merged_head_unstated(self) -> bool:
-        """Whether it is merged and nobody stated which head was: then no verdict stands for what was merged."""
+        """Whether it is merged and nobody stated which head was: no verdict stands for that."""
         merged = [row for row in self.stated if row.state == ChangeHead.State.MERGED]
         return self.is_merged and not any(row.sha for row in merged)
 

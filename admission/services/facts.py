@@ -39,7 +39,7 @@ def with_facts(rows: Iterable[_Row], facts: dict[str, list[LaterFact]]) -> list[
 
 
 def check_fact(fact: LaterFact, target: Any) -> None:
-    """Raises ``ValidationError`` by field unless ``fact`` says something that a row such as ``target`` can hold."""
+    """Raises ``ValidationError`` by field unless ``target`` can hold what ``fact`` says."""
     allowed = LaterFact.FIELDS.get(target._meta.model_name, ()) if target is not None else ()
     if target is None:
         raise ValidationError({"target": f"nothing is recorded under {fact.target!r}"})

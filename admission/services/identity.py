@@ -67,7 +67,7 @@ def note_address(
     issue: TrackedIssue, *, host: str, owner: str, name: str, number: int, url: str, forge_id: str,
     stated: dates.StatedTime, seen_at: dt.datetime,
 ) -> bool:  # fmt: skip
-    """Record an address of ``issue`` unless it is the latest one known, with this id. Says whether it is new."""
+    """Record an address of ``issue`` unless it is known with this id. Says whether it is new."""
     rows = addresses(issue)
     same = (host.lower(), owner.lower(), name.lower(), number)
     at_hand = [row for row in rows if (row.host, row.owner.lower(), row.name.lower(), row.number) == same]

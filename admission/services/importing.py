@@ -54,8 +54,10 @@ def import_thread(
 ) -> ImportReport:
     """Record what ``exported`` and its timeline add.
 
-    ``put_back`` accepts a body that equals an earlier version's. ``known_as`` is the tracked issue that a forge
-    now answers for under another address. Raises ``ExportError`` when the export is older than what is recorded
+    ``put_back`` accepts a body that equals an earlier version's. ``known_as`` is the tracked issue that a
+    forge
+    now answers for under another address. Raises ``ExportError`` when the export is older than what is
+    recorded
     or contradicts it; nothing is recorded then.
     """
     issue = known_as or locked_issue(
@@ -65,7 +67,8 @@ def import_thread(
     lock(issue)
     if known_as is None and (other := other_id(issue, exported.host, exported.forge_id)):
         raise ExportError(
-            f"{issue}: the export has the forge's id {exported.forge_id}, the tracked issue of that address has id "
+            f"{issue}: the export has the forge's id {exported.forge_id}, the tracked issue of that "
+            f"address has id "
             f"{other}; it is another issue that took over the name"
         )
     report = ImportReport(issue)
@@ -291,7 +294,7 @@ def _deleted(
     present: set[str],
     report: ImportReport,
 ) -> list[ThreadItem]:
-    """A row for each comment that a whole thread no longer has. A thread with gaps tells nothing of the kind."""
+    """A row for each comment that a whole thread no longer has. One with gaps tells nothing of the kind."""
     if sum(1 for item in items if item.is_comment) < exported.declared_comments:
         return []
     rows = []

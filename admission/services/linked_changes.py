@@ -21,7 +21,7 @@ State = ChangeHead.State
 
 @dataclass(frozen=True)
 class LinkedChange:
-    """A pull request as a cross-reference shows it. ``moments`` are the states it is known to have reached."""
+    """A pull request as a cross-reference shows it, with the states that it is known to have reached."""
 
     repository: str
     number: int

@@ -49,7 +49,7 @@ def proposals_from(issue: TrackedIssue, statements: Sequence[IssueRecord]) -> li
 
 
 def _with_source(mention: Mention, statement: IssueRecord) -> dict[str, Any]:
-    """What a mention would record. Verdicts and failures are their statement's: two people may say the same."""
+    """What a mention would record. A verdict or failure is its statement's: two may say the same."""
     if mention.kind == "verdict":
         reviewer = getattr(statement, "signed_name", "") or getattr(statement, "account", "")
         return {**mention.value, "reviewer": reviewer}

@@ -186,7 +186,8 @@ def decide(
     """Accept, edit or reject a proposal; an accepted one makes its record.
 
     ``values`` holds what the record needs beside the proposal: for a commit ``change`` and ``state``, for a
-    size ``label`` and perhaps ``witness``, for a pull request ``title``, for a receipt ``label``, for a verdict
+    size ``label`` and perhaps ``witness``, for a pull request ``title``, for a receipt ``label``, for a
+    verdict
     ``change``, for a failure ``title`` and ``decision``; for an edited one also what differs.
     Raises ``ValidationError`` by field, also for a proposal that is already decided.
     """
@@ -223,7 +224,7 @@ def _check_undecided(proposal: Proposal) -> None:
 
 
 def doubts(row: IssueRecord) -> list[str]:
-    """What a reviewer should know before recording ``row``: hashes that nothing imported or recorded names."""
+    """What a reviewer should know before recording ``row``: a hash that nothing else names."""
     sha = getattr(row, "sha", "") or getattr(row, "head_sha", "")
     if not sha or _is_named(row.issue, sha):
         return []

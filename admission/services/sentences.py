@@ -45,7 +45,8 @@ def _state(life: Lifecycle) -> str:
 
 
 def _stated(life: Lifecycle, current: StandingStatus, replaced: StandingStatus | None) -> str:
-    text = f"{_state(life)}: {current.claim.rstrip('.')}, since {day_words(current.update.stated_day, year=True)}"
+    since = day_words(current.update.stated_day, year=True)
+    text = f"{_state(life)}: {current.claim.rstrip('.')}, since {since}"
     if replaced is not None:
         day = day_words(replaced.update.stated_day)
         text += f"; it replaced “{replaced.claim.rstrip('.')}” of {day}"

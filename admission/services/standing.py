@@ -1,6 +1,7 @@
 """What holds: the current status, what it superseded, the issue's title and state, and its open questions.
 
-Every function takes ``as_of``, a moment or a day (its end in UTC): only what was stated by then counts, in the
+Every function takes ``as_of``, a moment or a day (its end in UTC): only what was stated by then counts, in
+the
 words that were seen or dated by then. What was dated ahead of the moment at which it was seen never holds.
 """
 
@@ -130,7 +131,7 @@ def statuses(issue: TrackedIssue, as_of: AsOf = None) -> list[StandingStatus]:
 def standing_of(
     rows: Iterable[StatusUpdate], said: dict[str, list[Correction]], as_of: AsOf = None
 ) -> list[StandingStatus]:
-    """``statuses`` of one issue's ``rows``, which were stated by ``as_of``, and of what was said about them."""
+    """``statuses`` of one issue's ``rows`` stated by ``as_of``, and of what was said about them."""
     found: dict[int, StandingStatus] = {}
     for row in sorted(rows, key=lambda row: row.pk):
         if row.revises_id is None or row.revises_id not in found:

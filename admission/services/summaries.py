@@ -1,6 +1,7 @@
 """The list of issues: searched, filtered, sorted and cut into pages by the database.
 
-What holds is derived issue by issue, so each issue has a summary beside it, which is made anew when the issue's
+What holds is derived issue by issue, so each issue has a summary beside it, which is made anew when the
+issue's
 ledger has grown. Making it costs the same few queries for one issue as for ``AT_ONCE``.
 """
 

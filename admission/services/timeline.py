@@ -62,7 +62,8 @@ KINDS: dict[str, tuple[type[IssueRecord], str]] = {
 class Entry:
     """One line of the timeline: a row, its latest wording, and what was said about it later.
 
-    ``words`` is the row that words a comment, ``kept`` False where no text is kept from the moment asked about.
+    ``words`` is the row that words a comment, ``kept`` False where no text is kept from the moment asked
+    about.
     """
 
     kind: str

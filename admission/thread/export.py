@@ -119,7 +119,7 @@ class ExportedIssue:
 
     @property
     def seen(self) -> dt.datetime:
-        """The last moment at which its words are known to have stood; the day's end where only days are known."""
+        """The last moment at which its words are known to have stood; a day's end where only days are."""
         return self.updated.last
 
 
@@ -327,10 +327,11 @@ def _check_owner(item: dict[str, Any], where: str, issue: ExportedIssue) -> None
         named = (match["owner"].lower(), match["name"].lower(), int(match["number"]))
         elsewhere = people_s_host(match["host"]) != issue.host
         if elsewhere or named != (issue.owner.lower(), issue.name.lower(), issue.number):
+            theirs = f" at {people_s_host(match['host'])}" if elsewhere else ""
+            ours = f" at {issue.host}" if elsewhere else ""
             raise ExportError(
-                f"{where} belongs to {match['owner']}/{match['name']}#{match['number']}"
-                f"{' at ' + people_s_host(match['host']) if elsewhere else ''}, the issue is {issue.full_name}"
-                f"{' at ' + issue.host if elsewhere else ''}"
+                f"{where} belongs to {match['owner']}/{match['name']}#{match['number']}{theirs}, "
+                f"the issue is {issue.full_name}{ours}"
             )
 
 

@@ -34,7 +34,7 @@ _ADMITTED = re.compile(r"\b(?:admitted|admits|accepted)\b", re.IGNORECASE)
 
 
 def read_log(text: str) -> dict[str, Any]:
-    """What ``text`` says, as fields of a witness: decision, outcome, sizes with their words, tokens, trust."""
+    """What ``text`` says, as fields of a witness: decision, outcome, sizes, tokens, trust."""
     text = text[:MAX_PASTED]
     found: dict[str, Any] = {}
     for name in ("required", "usable", "failed_request", "free", "allocated"):

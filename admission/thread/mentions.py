@@ -1,4 +1,4 @@
-"""What a text names: pull requests, commits, receipts, sizes, verdicts and failures, each with its sentence."""
+"""What a text names: changes, commits, receipts, sizes, verdicts, failures, each with its sentence."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ VERDICT = re.compile(
     r"|(?P<clear>CLEAR|LGTM|(?i:approved these changes)))\b"
 )
 OUT_OF_MEMORY = re.compile(
-    r"\b(?:CUDA out of memory|OutOfMemoryError|out of (?:device |GPU |CUDA )?memory|(?:hard-)?OOM(?:s|ed|'d|-?killed)?)\b",
+    r"\b(?:OutOfMemoryError|(?:CUDA )?out of (?:device |GPU |CUDA )?memory"
+    r"|(?:hard-)?OOM(?:s|ed|'d|-?killed)?)\b",
     re.IGNORECASE,
 )
 REQUEST = re.compile(

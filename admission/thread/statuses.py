@@ -208,14 +208,15 @@ _KEEPS_OPEN = re.compile(
     r"\b(?:keep|keeping|leave|leaving)\s+(?:#\d+|this(?:\s+issue)?|it|the\s+issue)\s+open\b", re.IGNORECASE
 )
 _STATES = re.compile(
-    r"^(?:(?:current|latest|overall|short)\s+)?(?:status|state of (?:this|the) issue|reconciled|reconciliation)\b",
+    r"^(?:(?:current|latest|overall|short)\s+)?"
+    r"(?:status|state of (?:this|the) issue|reconciled|reconciliation)\b",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r".+?[.!?](?=\s|$)|.+$", re.DOTALL)
 
 
 def status_claim(comment: str) -> str:
-    """What a comment claims about the whole issue, when its first sentences say where that stands; else empty.
+    """What a comment claims about the issue, if its first sentences say where that stands; else empty.
 
     A comment counts that opens with a word for status, or that says at once to keep the issue open.
     """

@@ -104,7 +104,8 @@ class Preview:
 def short_facts(row: Any) -> list[tuple[str, str]]:
     """The short fields of any record, with their names."""
     left_out = {
-        "id", "issue", "key", "origin", "recorded_at", "seen_at", "sort_at", "stated_words", "stated_precision",
+        "id", "issue", "key", "origin", "recorded_at", "seen_at", "sort_at", "stated_words",
+        "stated_precision",
         "stated_day", "stated_in", "sentence", "body", "raw", "text", "note", "text_sha256", "document",
         "results", "heading", "value",
     }  # fmt: skip

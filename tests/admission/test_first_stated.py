@@ -1,4 +1,4 @@
-"""The bundled record says nothing before it was said, and each fact names the statement that said it first."""
+"""The bundled record says nothing before it was said, and each fact names who said it first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ COMMENT = "comment-8480000{:02d}"
 CONVERTED = {"required_bytes", "usable_bytes", "failed_request_bytes", "free_bytes", "allocated_bytes",
              "excess_bytes", "size_bytes"}  # fmt: skip
 # The shape of the pressured case is stated with that case; its successor is "the exact bounded" same one.
-ELSEWHERE = {("witness-pressured-successor", "packed_tokens"), ("witness-pressured-successor", "logical_tokens"),
+ELSEWHERE = {("witness-pressured-successor", "packed_tokens"),
+             ("witness-pressured-successor", "logical_tokens"),
              ("fact-change-output-envelope-scope", "value")}  # fmt: skip
 
 
@@ -46,7 +47,9 @@ def witness(issue, key: str, on: dt.date):
         (9, 106432, 6713560268, ["130.053 GiB"]),
     ],
 )
-def test_the_first_failure_carries_on_each_day_what_was_stated_by_then(on, packed, required, measured, art_848):
+def test_the_first_failure_carries_on_each_day_what_was_stated_by_then(
+    on, packed, required, measured, art_848
+):
     row = witness(art_848, "witness-g16", day(on))
     assert (row.witness.packed_tokens, row.witness.required_bytes) == (packed, required)
     assert [m.size_words for m in row.measurements] == measured
@@ -134,7 +137,12 @@ def test_decisions_that_the_thread_tells_are_all_there(key, art_848):
 def test_each_row_names_a_recorded_statement_of_its_day(art_848):
     document = json.loads(RECORD.read_text())
     for section, rows in document.items():
-        if not isinstance(rows, list) or section in ("thread_items", "thread_counts", "status_updates", "events"):
+        if not isinstance(rows, list) or section in (
+            "thread_items",
+            "thread_counts",
+            "status_updates",
+            "events",
+        ):
             continue
         for row in rows:
             if row["stated_precision"] == "unknown":
@@ -170,7 +178,7 @@ def record_texts() -> dict[str, str]:
 
 
 def test_every_hash_and_long_number_stands_in_the_statement_that_a_row_names():
-    """Against the thread where it is at hand; in a plain clone, hashes of pull requests in the record's own words."""
+    """Against the thread where it is at hand; in a plain clone, against the record's own words."""
     whole = REAL.is_dir()
     texts = thread_texts() if whole else record_texts()
     missing = []
@@ -187,7 +195,9 @@ def test_every_hash_and_long_number_stands_in_the_statement_that_a_row_names():
                              "carried_from", "withdraws", "same_shape_as", "contradicted_by", "sort_at",
                              "stated_day", "base_sha", "number"):  # fmt: skip
                     continue
-                pattern = r"(?=[0-9a-f]*\d)[0-9a-f]{7,64}|\d{5,}" if whole else r"\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b"
+                pattern = (
+                    r"(?=[0-9a-f]*\d)[0-9a-f]{7,64}|\d{5,}" if whole else r"\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b"
+                )
                 for found in re.findall(pattern, str(value).replace(",", "")):
                     if found[:8] not in texts[source] and found != "20000":
                         missing.append((section, row["key"], field, found, source))

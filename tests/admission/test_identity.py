@@ -34,7 +34,10 @@ def both(tmp_path, db):
 
 
 def test_an_export_of_an_enterprise_server_is_another_issue(both):
-    assert [str(issue) for issue in TrackedIssue.objects.order_by("id")] == ["octo/cat#7", f"{HOST}/octo/cat#7"]
+    assert [str(issue) for issue in TrackedIssue.objects.order_by("id")] == [
+        "octo/cat#7",
+        f"{HOST}/octo/cat#7",
+    ]
     assert {r.head.stream for r in verify_streams("issue/")} == {
         "issue/octo/cat/7", f"issue/{HOST}/octo/cat/7"
     }  # fmt: skip
@@ -76,7 +79,11 @@ def test_a_file_that_names_two_hosts_is_refused(db, tmp_path):
 def test_a_transferred_issue_is_one_issue_with_two_addresses(db, tmp_path, client):
     run("import_issue", write(tmp_path / "a.json", issue_object("It breaks.", id=111)))
     text = json.dumps(issue_object("It breaks.", id=111, updated="2026-03-09T10:00:00Z"))
-    moved = text.replace("octo/cat", "octo/dog").replace("issues/7", "issues/12").replace('"number": 7', '"number": 12')
+    moved = (
+        text.replace("octo/cat", "octo/dog")
+        .replace("issues/7", "issues/12")
+        .replace('"number": 7', '"number": 12')
+    )
     (tmp_path / "b.json").write_text(moved)
     run("import_issue", str(tmp_path / "b.json"))
     issue = TrackedIssue.objects.get()
@@ -99,8 +106,12 @@ def test_a_redirect_that_somebody_followed_adds_the_new_address(db, tmp_path):
 def test_another_issue_under_an_old_name_is_not_mistaken_for_it(db, tmp_path):
     """The forge's id decides: a repository made anew under the old name starts its numbers again."""
     run("import_issue", write(tmp_path / "a.json", issue_object("It breaks.", id=111)))
-    said = refusal("import_issue", write(tmp_path / "b.json", issue_object("Other.", id=999, updated="2026-03-09T10:00:00Z")))
-    assert "id 999" in said and "111" in said
+    said = refusal(
+        "import_issue",
+        write(tmp_path / "b.json", issue_object("Other.", id=999, updated="2026-03-09T10:00:00Z")),
+    )
+    assert "id 999" in said
+    assert "111" in said
 
 
 def test_an_enterprise_issue_moves_to_another_site_with_its_host(both, tmp_path):

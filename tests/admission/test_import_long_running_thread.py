@@ -1,7 +1,8 @@
 """Importing the thread of OpenPipe/ART #848, counted by hand.
 
 Hand count of its body and timeline: nine dated status updates (September 25, 23, 22, 21, 18 and 17, and three
-of September 12) above the report of September 4; 21 comments, of which one (September 10) says where the issue
+of September 12) above the report of September 4; 21 comments, of which one (September 10) says where the
+issue
 stands; one event, the renaming; and one gap, since the issue counts 28 comments.
 """
 

@@ -28,7 +28,8 @@ def bring(tmp_path, db):
 
 
 def labelled(colour: str = "red") -> dict:
-    return {"event": "labeled", "created_at": "2026-03-02T09:00:00Z", "actor": {"login": "bo", "type": "User"},
+    return {"event": "labeled", "created_at": "2026-03-02T09:00:00Z",
+            "actor": {"login": "bo", "type": "User"},
             "label": {"name": "memory", "color": colour}}  # fmt: skip
 
 
@@ -68,9 +69,9 @@ def test_a_deleted_comment_is_shown_as_deleted_and_not_counted(bring, client):
     assert "goes away" not in page
     assert "goes away" in client.get(ADDRESS, {"as_of": "2026-03-04", "kind": "comment"}).content.decode()
     assert "goes away" in client.get(f"{ADDRESS}s/comment-2/").content.decode()
-    assert bring(issue_object("b", comments=1, updated="2026-03-05T10:00:00Z"), [comment(1, "stays")])[0].endswith(
-        "nothing new"
-    )
+    assert bring(issue_object("b", comments=1, updated="2026-03-05T10:00:00Z"), [comment(1, "stays")])[
+        0
+    ].endswith("nothing new")
 
 
 def test_a_thread_with_gaps_deletes_nothing(bring):
@@ -99,7 +100,11 @@ def test_a_changed_state_without_an_event_is_a_stated_contradiction(bring, clien
 
 def test_an_export_without_a_body_records_none(bring):
     bring(issue_object("It breaks."), [])
-    partial = {key: value for key, value in issue_object("x", updated="2026-03-05T10:00:00Z").items() if key != "body"}
+    partial = {
+        key: value
+        for key, value in issue_object("x", updated="2026-03-05T10:00:00Z").items()
+        if key != "body"
+    }
     assert bring(partial)[0].endswith("nothing new")
     bring({**partial, "title": "It breaks often"})
     assert list(IssueVersion.objects.order_by("number").values_list("body", flat=True)) == ["It breaks."] * 2

@@ -24,15 +24,18 @@ SEP_12 = (
     "September 12."
 )
 SEP_17 = (
-    "Open, reopened September 17: unresolved; reopened after #907 had closed it, since September 17, 2026; it "
+    "Open, reopened September 17: unresolved; reopened after #907 had closed it, since September 17, "
+    "2026; it "
     "replaced “adoption and diagnostic update” of September 12."
 )
 SEP_18 = (
-    "Open, reopened September 17: unresolved, since September 18, 2026; it replaced “unresolved; reopened after "
+    "Open, reopened September 17: unresolved, since September 18, 2026; it replaced “unresolved; "
+    "reopened after "
     "#907 had closed it” of September 17."
 )
 SEP_21 = (
-    "Open, reopened September 17: unresolved; renewed qualification in progress, since September 21, 2026; it "
+    "Open, reopened September 17: unresolved; renewed qualification in progress, since September 21, "
+    "2026; it "
     "replaced “unresolved” of September 18."
 )
 SEP_22 = (
@@ -40,11 +43,13 @@ SEP_22 = (
     "qualification in progress” of September 21."
 )
 SEP_23 = (
-    "Open, reopened September 17: additional workloads qualified; general issue open, since September 23, 2026; "
+    "Open, reopened September 17: additional workloads qualified; general issue open, since September "
+    "23, 2026; "
     "it replaced “still open” of September 22."
 )
 SEP_25 = (
-    "Open, reopened September 17: corrections merged; the broader problem is open, since September 25, 2026; it "
+    "Open, reopened September 17: corrections merged; the broader problem is open, since September 25, "
+    "2026; it "
     "replaced “additional workloads qualified; general issue open” of September 23."
 )
 DAYS = {
@@ -53,8 +58,8 @@ DAYS = {
     "2026-09-04": REPORT,
     "2026-09-07": f"{REPORT_AND} #861 is not merged yet.",
     "2026-09-08": f"{REPORT_AND} #861 is not merged yet.",
-    "2026-09-09": f"{REPORT_AND} #861, Local candidate: output envelope and Local candidate: profile floor are "
-    "not merged yet.",
+    "2026-09-09": f"{REPORT_AND} #861, Local candidate: output envelope and Local candidate: profile floor "
+    "are not merged yet.",
     "2026-09-10": SEP_10,
     "2026-09-11": SEP_10,
     "2026-09-12": SEP_12,

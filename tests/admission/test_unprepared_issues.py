@@ -1,4 +1,4 @@
-"""An issue that nobody prepared answers from the top of its page: is it fixed, by what, is that still true."""
+"""An issue that nobody prepared answers at once: is it fixed, by what, is that still true."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from tests.admission.unprepared import THREADS, reverted_fix, wrong_merge
 ADDRESS = "/admission/octo/cat/7/"
 SENTENCES = {
     "reverted fix": (
-        "Closed since March 15, 2026 by the merge of #38 (commit c0ffee11c0ffee11c0ffee11c0ffee11c0ffee11). An "
-        "earlier closing by the merge of #31 (commit 1b2c3d4e5f60718293a4b5c6d7e8f90112233445) on March 4 did not "
+        "Closed since March 15, 2026 by the merge of #38 (commit "
+        "c0ffee11c0ffee11c0ffee11c0ffee11c0ffee11). An "
+        "earlier closing by the merge of #31 (commit 1b2c3d4e5f60718293a4b5c6d7e8f90112233445) on March "
+        "4 did not "
         "last: it was reopened on March 6."
     ),
     "wrong merge": (
-        "Open again since March 5, 2026: it had been closed on March 5 by the merge of #50, which did not last; "
+        "Open again since March 5, 2026: it had been closed on March 5 by the merge of #50, which did "
+        "not last; "
         "nothing has been merged since; #52 is not merged yet."
     ),
     "several projects": (

@@ -68,6 +68,12 @@ class IssueList(Contextual, RecordTable):
 
     queryset = TrackedIssue.objects.all()
 
+    def conditional(self, request: Request) -> Response | None:
+        """How long nothing was said changes with the clock, not with the ledger."""
+        if "unanswered" in request.query_params:
+            return None
+        return super().conditional(request)
+
     def get_queryset(self) -> QuerySet:
         refresh_summaries()
         rows = super().get_queryset()
