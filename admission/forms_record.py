@@ -65,7 +65,7 @@ class WitnessForm(forms.Form):
     @classmethod
     def from_log(cls, found: dict[str, Any]) -> WitnessForm:
         """The form as ``admission.thread.loglines.read_log`` fills it."""
-        trusted = {True: "yes", False: "no"}.get(found.get("trusted"), "")  # type: ignore[call-overload]
+        trusted = {"True": "yes", "False": "no"}.get(str(found.get("trusted")), "")
         return cls(initial={**found, "trusted": trusted})
 
     def row(self) -> Witness:

@@ -50,7 +50,8 @@ class IssueFilter(filters.FilterSet):
         return queryset.filter(host=own_host(value))
 
     def by_query(self, queryset: QuerySet, name: str, value: Any) -> QuerySet:
-        found = IssueSummary.objects.filter(matching(IssueQuery(**{name: value or True})))
+        asked: dict[str, Any] = {name: value or True}
+        found = IssueSummary.objects.filter(matching(IssueQuery(**asked)))
         listed = found.values("issue")
         return queryset.exclude(pk__in=listed) if value is False else queryset.filter(pk__in=listed)
 

@@ -222,8 +222,8 @@ def _record_items(
     issue: TrackedIssue, exported: ExportedIssue, items: list[ExportedItem], report: ImportReport
 ) -> list[IssueRecord]:
     recorded: dict[str, ThreadItem] = {}
-    for item in issue.threaditem_rows.all().order_by("id").defer("raw"):
-        recorded[_root_key(item.key)] = item  # the latest revision
+    for there in issue.threaditem_rows.all().order_by("id").defer("raw"):
+        recorded[_root_key(there.key)] = there  # the latest revision
     names = _names_of_unnumbered(issue)
     new: list[ThreadItem] = []
     present: set[str] = set()

@@ -258,9 +258,10 @@ def _made_from(proposal: Proposal, values: dict[str, Any]) -> IssueRecord:
             withdraws=values.get("withdraws"),
         )  # fmt: skip
     if kind == Proposal.Kind.FAILURE:
+        request: Any = values.get("failed_request_bytes")
         return Witness(
             title=values.get("title", ""), decision=values.get("decision") or Witness.Decision.ADMITTED,
-            outcome=values["outcome"], failed_request_bytes=values.get("failed_request_bytes"),
+            outcome=values["outcome"], failed_request_bytes=request,
             failed_request_words=values.get("failed_request_words", ""),
         )  # fmt: skip
     if kind == Proposal.Kind.RECEIPT:
