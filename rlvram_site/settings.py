@@ -165,6 +165,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
+    "studies.views.unreadable.UnreadableStudy",
 ]
 
 ROOT_URLCONF = "rlvram_site.urls"
@@ -185,7 +186,7 @@ TEMPLATES = [
         },
     },
 ]
-DJANGO_TABLES2_TEMPLATE = "tables/table.html"
+DJANGO_TABLES2_TEMPLATE = "tables/_table.html"
 
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
@@ -215,7 +216,6 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "rlvram_site.staticfiles.PlotlyFinder",
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

@@ -12,17 +12,17 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import format_html
 
+from rlvram_site.access import is_staff
 from rlvram_site.ledger.models import LedgerRecord
-from rlvram_site.record_admin import RecordAdmin, is_staff
+from rlvram_site.record_admin import RecordAdmin
 from studies.admin_forms import AmendmentForm, CorrectionForm, ExclusionForm
-from studies.diffs import value_diff
 from studies.models import Amendment, Attempt, Exclusion
-from studies.services import protocols
-from studies.services.amendments import HistoryMoved, Preview, preview_amendment, record_amendment
-from studies.services.attempts import UploadRefused
-from studies.services.corrections import correct_attempt
 from studies.services.errors import ServiceError
-from studies.services.exclusions import exclude, lift
+from studies.services.outcomes.attempts import UploadRefused
+from studies.services.outcomes.corrections import correct_attempt, exclude, lift
+from studies.services.plan import amendments
+from studies.services.plan.amendments import HistoryMoved, Preview, preview_amendment, record_amendment
+from studies.text.diffs import value_diff
 
 
 @admin.register(Amendment)
@@ -34,11 +34,11 @@ class AmendmentAdmin(RecordAdmin):
     readonly_fields = ["word"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_staff(request)
+        return is_staff(request.user)
 
     @admin.display(description="is a(n)")
     def word(self, amendment: Amendment) -> str:
-        found = {item.amendment.pk: item.word for item in protocols.changes(amendment.study)}
+        found = {item.amendment.pk: item.word for item in amendments.effects(amendment.study)}
         return str(found[amendment.pk])
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
@@ -92,7 +92,7 @@ class ExclusionAdmin(RecordAdmin):
     autocomplete_fields = ["attempt"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_staff(request)
+        return is_staff(request.user)
 
     def get_fields(self, request: HttpRequest, obj: Exclusion | None = None) -> Any:
         return ["study", "attempt", "lifted", "reason", "author", "supersedes"] if obj else [
@@ -125,7 +125,7 @@ class AttemptAdmin(RecordAdmin):
     readonly_fields = ["correction"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_staff(request)
+        return is_staff(request.user)
 
     @admin.display(description="corrected entry")
     def correction(self, attempt: Attempt) -> str:

@@ -6,10 +6,11 @@ since a misspelt optional field would otherwise change a price without a word.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
+
+from rlvram_site import strict_json
 
 from .inputs import Checked, Forward, InputError, Model, Observation, Problem, show, whole_problem
 from .splits import Subforward
@@ -74,41 +75,11 @@ def read_json(text: str | bytes) -> object:
     Raises InputError for anything that is not plain, unambiguous JSON: NaN and infinities, a key given twice,
     text that is not UTF-8, more than 4,000,000 characters (or bytes).
     """
-    if len(text) > MAX_DOCUMENT_SIZE:
-        expected = f"at most {MAX_DOCUMENT_SIZE:,} characters"
-        raise InputError([Problem("document", "a longer text", expected)])
-    if isinstance(text, bytes):
-        try:
-            text = text.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            found = f"byte {text[error.start]:#04x} at place {error.start}"
-            raise InputError([Problem("document", found, "UTF-8 text")]) from error
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
-    except InputError:
-        raise
-    except json.JSONDecodeError as error:
-        found = f"{error.msg} at line {error.lineno}, column {error.colno}"
-    except RecursionError:
-        found = "nesting too deep to read"
-    except ValueError:  # an integer literal longer than Python converts
-        found = "a number of thousands of digits"
-    raise InputError([Problem("document", found, "a JSON object with model and steps")])
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise InputError([Problem("document", name, "finite numbers only")])
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in result:
-            raise InputError(
-                [Problem("document", f"the key {show(key)} twice in one object", "each key once")]
-            )
-        result[key] = value
-    return result
+        return strict_json.read_json(text, max_bytes=MAX_DOCUMENT_SIZE)
+    except strict_json.JsonError as error:
+        found = f"{error.found} at {error.place}" if error.place else error.found
+        raise InputError([Problem("document", found, error.expected)]) from error
 
 
 def read_document(document: object) -> ReplayDocument:

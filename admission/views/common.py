@@ -17,6 +17,7 @@ from django.urls import reverse
 from admission.models import TrackedIssue
 from admission.models.base import IssueRecord
 from admission.services.identity import known_issue
+from rlvram_site.access import is_staff
 from rlvram_site.as_of import AsOfError, as_of_text, is_end_of_day, parse_as_of
 
 PAGES = (
@@ -133,7 +134,7 @@ def staff_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
             return redirect_to_login(request.get_full_path())
-        if not request.user.is_staff:
+        if not is_staff(request.user):
             raise PermissionDenied("Only staff may record")
         return view(request, *args, **kwargs)
 

@@ -13,6 +13,7 @@ from admission.forms import CalculatorForm, ReplayForm, policy_choices, replay_s
 from admission.models import Witness
 from admission.services.recording import record_replay
 from admission.views.common import staff_only
+from rlvram_site.access import is_staff
 
 DEFAULT_REPLAY_POLICIES = ["independent_maxima", "joint_observation"]
 
@@ -58,7 +59,7 @@ def replay(request: HttpRequest) -> HttpResponse:
     """A history of observations and candidates under several policies side by side."""
     samples = replay_samples()
     witnesses = None
-    if request.user.is_staff:
+    if is_staff(request.user):
         rows = Witness.objects.select_related("issue").order_by("issue", "id")
         witnesses = [(str(row.pk), f"{row.issue}: {row.title}") for row in rows[:500]]
     results = None

@@ -13,6 +13,7 @@ from admission.forms import ProposalForm
 from admission.models import Proposal, ProposalDecision, TrackedIssue
 from admission.services.recording import decide, doubts, proposed_row
 from admission.views.common import Preview, answer, as_of, find_issue, page_context, short_facts, staff_only
+from rlvram_site.access import is_staff
 
 PER_PAGE = 40
 
@@ -66,7 +67,7 @@ def _page(
         pending = pending.filter(kind=kind)
     page = Paginator(pending, PER_PAGE).get_page(request.GET.get("page"))
     forms: list[ProposalForm | None] = [None] * len(page)
-    if request.user.is_staff:
+    if is_staff(request.user):
         choices = ProposalForm.choices_for(issue)
         forms = [
             sent

@@ -55,7 +55,7 @@ def _section(path: str) -> str:
     return inside[0] if inside else "home"
 
 
-@register.inclusion_tag("navigation/site.html", takes_context=True)
+@register.inclusion_tag("navigation/_site.html", takes_context=True)
 def site_navigation(context: dict[str, Any]) -> dict[str, Any]:
     """The site's sections and who is logged in."""
     request = context.get("request")
@@ -68,7 +68,7 @@ def site_navigation(context: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@register.inclusion_tag("navigation/study.html")
+@register.inclusion_tag("navigation/_study.html")
 def study_navigation(study: Any, current: str) -> dict[str, Any]:
     """The pages of one study; ``current`` is the address name of the page shown."""
     return {"links": _links(STUDY_PAGES, current, study.slug), "study": study}

@@ -27,7 +27,8 @@ from studies.estimation.labels import Label
 from studies.models import Pool, TransferScore, TransferSubmission
 from studies.models.transfer import SELECTIONS, TRACKS
 from studies.services.errors import ServiceError
-from studies.services.transfer import (
+from studies.services.transfer.results import reference_side
+from studies.services.transfer.submissions import (
     LIMITS,
     DifferentSubmission,
     load_suite,
@@ -36,10 +37,9 @@ from studies.services.transfer import (
     scores_of_track,
     submit,
 )
-from studies.services.transfer_results import reference_side
 from studies.transfer.inputs import inputs_document, task_document
 from studies.transfer.scoring import COUNTS, score_suite
-from studies.transfer.submission import MAX_BYTES, Row, SubmissionError, check, parse_rows, rows_of
+from studies.transfer.submission import MAX_BYTES, SubmissionError, SubmittedRow, check, parse_rows, rows_of
 from studies.transfer.suite import Suite
 
 
@@ -154,7 +154,7 @@ class SuiteView(ConditionalView):
             raise ValidationError({"predictions": [str(problem) for problem in error.problems]}) from error
 
 
-def _rows(values: dict[str, Any]) -> list[Row]:
+def _rows(values: dict[str, Any]) -> list[SubmittedRow]:
     file: UploadedFile | None = values.get("file")
     if (file is None) == ("predictions" not in values):
         raise ValidationError({"predictions": ["expected either predictions or a file, and one of them"]})

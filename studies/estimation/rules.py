@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from studies.estimation.errors import EstimationError
+from studies.estimation.tries import SlotTries
 
 MethodParameters = Mapping[str, str | int | float]
 
@@ -51,10 +52,10 @@ class InheritanceRules:
 
 
 @dataclass(frozen=True)
-class PanelRules:
-    """What every protocol decides about its panel. Memory limits are MiB per device.
+class ProtocolRules:
+    """All rules of an effective protocol. Exactly one of `fitting` and `inheritance` is there.
 
-    `permitted_attempts` is how often a slot may be tried; None when the protocol sets no limit.
+    Memory limits are MiB per device; `tries` says how often a slot may be tried.
     """
 
     protocol_version: str
@@ -64,13 +65,7 @@ class PanelRules:
     target_configuration_ids: tuple[str, ...]
     planned_pairs: int
     planned_processes: int
-    permitted_attempts: int | None
-
-
-@dataclass(frozen=True)
-class ProtocolRules(PanelRules):
-    """All rules of an effective protocol. Exactly one of `fitting` and `inheritance` is there."""
-
+    tries: SlotTries
     fitting: FittingRules | None
     inheritance: InheritanceRules | None
 

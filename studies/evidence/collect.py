@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -16,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import IO
 
+from rlvram_site.strict_json import JsonError, read_json
 from studies.evidence.completion import CompletionRule
 from studies.evidence.devices import parse_device_map
 from studies.evidence.errors import EvidenceError
@@ -32,7 +32,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
-class EvidenceFile:
+class RunFile:
     """One file: its name without folders, and a function that opens its bytes from the start.
 
     `open` may be called more than once.
@@ -42,7 +42,7 @@ class EvidenceFile:
     open: Callable[[], IO[bytes]]
 
     @classmethod
-    def of_bytes(cls, name: str, data: bytes) -> EvidenceFile:
+    def of_bytes(cls, name: str, data: bytes) -> RunFile:
         """A file whose bytes are at hand."""
         return cls(name, lambda: io.BytesIO(data))
 
@@ -65,7 +65,7 @@ def kind_of(name: str) -> str | None:
 
 
 def collect_log(
-    file: EvidenceFile, completion: CompletionRule | None = None, *, exit_code: int | None = None
+    file: RunFile, completion: CompletionRule | None = None, *, exit_code: int | None = None
 ) -> RunEvidence:
     """The evidence of a single log, plain or gzip, read as a stream."""
     problems: list[str] = []
@@ -74,7 +74,7 @@ def collect_log(
 
 
 def collect_run(
-    entries: Iterable[EvidenceFile],
+    entries: Iterable[RunFile],
     completion: CompletionRule | None = None,
     *,
     exit_code: int | None = None,
@@ -128,8 +128,8 @@ def collect_run(
     return evidence
 
 
-def _by_kind(entries: Iterable[EvidenceFile], job: str | None, where: str) -> dict[str, list[EvidenceFile]]:
-    found: dict[str, list[EvidenceFile]] = {}
+def _by_kind(entries: Iterable[RunFile], job: str | None, where: str) -> dict[str, list[RunFile]]:
+    found: dict[str, list[RunFile]] = {}
     jobs: set[str] = set()
     names: list[str] = []
     for item in sorted(entries, key=lambda item: (not item.name.startswith("training"), item.name)):
@@ -152,13 +152,13 @@ def _by_kind(entries: Iterable[EvidenceFile], job: str | None, where: str) -> di
     return found
 
 
-def _job_of(files: dict[str, list[EvidenceFile]]) -> str:
+def _job_of(files: dict[str, list[RunFile]]) -> str:
     names = (item.name for group in files.values() for item in group)
     return next((match["job"] for name in names if (match := _TRAINING_JOB.match(name))), "")
 
 
 @contextmanager
-def _unpacked(file: EvidenceFile) -> Iterator[Callable[[], bytes]]:
+def _unpacked(file: RunFile) -> Iterator[Callable[[], bytes]]:
     """Reads the file's next chunk, unpacked if it is gzip, whatever its name says."""
     with file.open() as stream:
         packed = stream.read(2) == _GZIP_MAGIC
@@ -171,7 +171,7 @@ def _unpacked(file: EvidenceFile) -> Iterator[Callable[[], bytes]]:
             yield lambda: stream.read(CHUNK_BYTES)
 
 
-def _chunks(file: EvidenceFile, problems: list[str]) -> Iterator[bytes]:
+def _chunks(file: RunFile, problems: list[str]) -> Iterator[bytes]:
     """The file's bytes in chunks. A gzip file that was cut ends where its readable part ends."""
     with _unpacked(file) as read:
         while True:
@@ -185,11 +185,11 @@ def _chunks(file: EvidenceFile, problems: list[str]) -> Iterator[bytes]:
             yield chunk
 
 
-def _scan(file: EvidenceFile, completion: CompletionRule | None, problems: list[str]) -> LogFindings:
+def _scan(file: RunFile, completion: CompletionRule | None, problems: list[str]) -> LogFindings:
     return scan_log(_chunks(file, problems), file.name, completion)
 
 
-def _text_lines(file: EvidenceFile, problems: list[str]) -> Iterator[str]:
+def _text_lines(file: RunFile, problems: list[str]) -> Iterator[str]:
     rest = b""
     for chunk in _chunks(file, problems):
         *lines, rest = (rest + chunk).split(b"\n")
@@ -199,15 +199,15 @@ def _text_lines(file: EvidenceFile, problems: list[str]) -> Iterator[str]:
         yield rest.decode("utf-8", "replace")
 
 
-def _json(file: EvidenceFile, problems: list[str]) -> object:
+def _json(file: RunFile, problems: list[str]) -> object:
     try:
-        return json.loads(b"".join(_chunks(file, problems)).decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+        return read_json(b"".join(_chunks(file, problems)))
+    except JsonError as error:
         problems.append(f"{file.name}: no JSON ({error})")
         return None
 
 
-def _trial(files: list[EvidenceFile], problems: list[str]) -> tuple[TrialRecord, str, EvidenceLine | None]:
+def _trial(files: list[RunFile], problems: list[str]) -> tuple[TrialRecord, str, EvidenceLine | None]:
     """What the launcher recorded; of several files the trial's own goes first."""
     merged, source, limit = TrialRecord(), "", None
     for file in sorted(files, key=lambda file: (not file.name.startswith("trial"), file.name)):
@@ -229,9 +229,7 @@ def _trial(files: list[EvidenceFile], problems: list[str]) -> tuple[TrialRecord,
     return merged, source, limit
 
 
-def _scheduler(
-    files: list[EvidenceFile], job: str, problems: list[str]
-) -> tuple[tuple[SchedulerRow, ...], str]:
+def _scheduler(files: list[RunFile], job: str, problems: list[str]) -> tuple[tuple[SchedulerRow, ...], str]:
     for file in files:
         rows, found = parse_sacct(_text_lines(file, problems), file.name)
         problems.extend(found)
@@ -260,7 +258,7 @@ def _with_scheduler_status(evidence: RunEvidence) -> RunEvidence:
     return replace(evidence, exit_code=row.exit_code, exit_source=evidence.scheduler_file)
 
 
-def _device_map(files: list[EvidenceFile], problems: list[str]) -> dict[int, str] | None:
+def _device_map(files: list[RunFile], problems: list[str]) -> dict[int, str] | None:
     for file in files:
         document = _json(file, problems)
         if document is None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from studies.estimation.errors import EstimationError
@@ -14,22 +14,22 @@ from studies.estimation.labels import Label, Resolution
 from studies.figures.peaks import PeakRow, own_peaks
 from studies.figures.volumes import Bar, Segment, volumes_figure
 from studies.models import Configuration, Pool, PoolOutcome, Prediction, PredictionSet
-from studies.record_sentences import feature_words, planned_sentence, pool_sentence
 from studies.services.errors import ServiceError
-from studies.services.explanations import Explanation, Volumes, explain, fit_behind, volumes_of
-from studies.services.folds import measured
-from studies.services.forecasts import in_method_order
-from studies.services.panel import PanelRow, cell_state, load_panel
-from studies.settings_table import SettingRow, differences, settings_rows
+from studies.services.predictions.explanations import Explanation, Volumes, explain, fit_behind, volumes_of
+from studies.services.predictions.recorded import in_method_order
+from studies.services.scores.folds import measured
+from studies.services.scores.panel import PanelRow, cell_state, load_panel
+from studies.text.sentences import feature_words, planned_sentence, pool_sentence
+from studies.text.settings import SettingRow, differences, settings_rows
+from studies.text.words import method_words, sentence, set_words
 from studies.views.common import get_study, study_page
-from studies.words import family_words, method_words, sentence
 
 MIB_PER_GIB = 1024
 MOST_COPIES = 200
 
 
 @dataclass(frozen=True)
-class Forecast:
+class PredictionLine:
     """One method's prediction as the page shows it.
 
     Attributes:
@@ -51,7 +51,7 @@ class SetView:
 
     prediction_set: PredictionSet
     title: str
-    forecasts: Sequence[Forecast]
+    lines: Sequence[PredictionLine]
     explanation: Explanation | None
     problem: str
 
@@ -63,10 +63,7 @@ def configuration(request: HttpRequest, slug: str, configuration_id: str) -> Htt
         study.configurations.select_related("study__pool", "study__parent", "pool"),
         configuration_id=configuration_id,
     )
-    try:
-        row = load_panel(study).row(configuration_id)
-    except ServiceError as error:
-        raise Http404(str(error)) from error
+    row = load_panel(study).row(configuration_id)
     sets = _sets(found, row.resolution)
     context = _context(found, sets) | {
         "slots": [{"slot": slot, "state": slot.state(found.margin_limit_mib)} for slot in row.slots],
@@ -128,17 +125,14 @@ def _context(found: Configuration, sets: Sequence[SetView]) -> dict[str, Any]:
         "volumes_figure": _volumes_figure(found, volumes, sets) if volumes else None,
         "sets": sets,
         "copies": [
-            (set_title(item.prediction_set), item)
+            (_set_title(item.prediction_set), item)
             for item in copies.order_by("prediction_set", "pk")[:MOST_COPIES]
         ],
     }
 
 
-def set_title(prediction_set: PredictionSet) -> str:
-    """A prediction set in words."""
-    if prediction_set.fold:
-        return f"{prediction_set.study.title}: held-out {family_words(prediction_set.fold)}"
-    return f"{prediction_set.study.title}: panel"
+def _set_title(prediction_set: PredictionSet) -> str:
+    return set_words(prediction_set.fold, prediction_set.study.title)
 
 
 def _sets(found: Configuration, resolution: Resolution | None) -> list[SetView]:
@@ -169,13 +163,13 @@ def _set_view(
             explanation = explain(model, found)
         except (ServiceError, EstimationError) as error:
             problem = str(error)
-    forecasts = [_forecast(named[method], found, resolution) for method in in_method_order(named)]
-    return SetView(prediction_set, set_title(prediction_set), forecasts, explanation, problem)
+    lines = [_line(named[method], found, resolution) for method in in_method_order(named)]
+    return SetView(prediction_set, _set_title(prediction_set), lines, explanation, problem)
 
 
-def _forecast(prediction: Prediction, found: Configuration, resolution: Resolution | None) -> Forecast:
+def _line(prediction: Prediction, found: Configuration, resolution: Resolution | None) -> PredictionLine:
     donor = prediction.donor
-    return Forecast(
+    return PredictionLine(
         prediction=prediction,
         name=sentence(method_words(prediction.method)),
         state=cell_state(prediction.label, resolution) if resolution else "",
@@ -227,7 +221,7 @@ def _peaks(found: Configuration, sets: Sequence[SetView], observed: list[PeakRow
     predicted = [
         PeakRow(method_words(item.prediction.method), "predicted", item.prediction.peak_mib)
         for view in sets[:1]
-        for item in view.forecasts
+        for item in view.lines
     ]
     if not predicted and not observed:
         return None

@@ -14,15 +14,14 @@ from django.urls import reverse
 
 from rlvram_site.as_of import AsOfError, parse_as_of
 from studies.figures.panel import panel_figure
-from studies.figures.timeline import Moment, history_figure
+from studies.figures.timeline import HistoryMark, history_figure
 from studies.models import Allocation, Amendment, Attempt, Event, Exclusion, NonLaunch, Protocol, Study
-from studies.services.history import SEALS, HistoryItem, timeline
-from studies.services.panel import Panel
-from studies.services.seals import SealState, seal_state
-from studies.views.common import get_study, study_page
+from studies.services.history.timeline import SEALS, HistoryItem, timeline
+from studies.services.predictions.seals import SealState, seal_state
+from studies.services.scores.panel import Panel
+from studies.text.words import counted, sentence
+from studies.views.common import get_study, panel_or_problem, study_page
 from studies.views.overview import targets
-from studies.views.panels import panel_or_problem
-from studies.words import counted, sentence
 
 ITEMS_PER_PAGE = 200
 
@@ -85,8 +84,8 @@ def history(request: HttpRequest, slug: str) -> HttpResponse:
     return response
 
 
-def _moment(item: HistoryItem) -> Moment:
-    return Moment(item.lane, item.title, item.at, item.ended_at)
+def _moment(item: HistoryItem) -> HistoryMark:
+    return HistoryMark(item.lane, item.title, item.at, item.ended_at)
 
 
 def _line(study: Study, item: HistoryItem, sealed_at: dt.datetime | None, as_of: dt.datetime | None) -> Line:

@@ -9,11 +9,13 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
+from rlvram_site.access import is_staff
 from rlvram_site.api.permissions import scopes_of_person
 from studies.jobs import kinds, starting
 from studies.jobs.errors import JobRefused
 from studies.models import Host, Job, Study
-from studies.services.hosts import launch_rules, open_slots
+from studies.services.hosts import launch_command, open_slots
+from studies.services.outcomes.slots import SlotState
 
 SHOWN_JOBS = 20
 
@@ -33,8 +35,10 @@ class AssignForm(forms.Form):
     def __init__(self, study: Study, *args, **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.study = study
-        self.fields["slots"].choices = [(row.experiment_id, str(row)) for row in open_slots(study)]  # type: ignore[attr-defined]
-        self.fields["command"].initial = shlex.join(launch_rules(study)[0])
+        self.fields["slots"].choices = [  # type: ignore[attr-defined]
+            (state.slot.experiment_id, _choice(state)) for state in open_slots(study)
+        ]
+        self.fields["command"].initial = shlex.join(launch_command(study))
 
     def clean_command(self) -> list[str]:
         try:
@@ -57,11 +61,16 @@ def hosts(request: HttpRequest) -> HttpResponse:
     )
 
 
+def _choice(state: SlotState) -> str:
+    """A slot to tick; one that was tried before says so."""
+    return f"{state.slot}, try {state.tries_used + 1}" if state.tries_used else str(state.slot)
+
+
 def host(request: HttpRequest, name: str) -> HttpResponse:
     """One host; staff give it planned slots here."""
     found = get_object_or_404(Host, name=name)
     kind = kinds.kind_of("run-slots")
-    refusal = starting.refusal(kind, scopes_of_person(request.user), is_staff=request.user.is_staff)
+    refusal = starting.refusal(kind, scopes_of_person(request.user), by_staff=is_staff(request.user))
     slug = request.POST.get("study") or request.GET.get("study", "")
     study = get_object_or_404(Study, slug=slug) if slug else None
     form = AssignForm(study, request.POST or None) if study and not refusal else None

@@ -13,17 +13,17 @@ from rlvram_site.marks import MARKS
 from studies.figures.approvals import APPROVED, REJECTED, Group, MethodCounts, approvals_figure
 from studies.figures.panel import PanelTarget, panel_figure
 from studies.models import Study
-from studies.sentences import amendments_text, error_patterns, panel_sentence
-from studies.services import protocols
-from studies.services.costs import panel_cost
 from studies.services.errors import UNREADABLE
-from studies.services.evaluation import always_rule, panel_evaluation
-from studies.services.panel import SLOT_MARKS, Panel, load_panel
-from studies.services.retrospective import recorded_folds
-from studies.services.seals import seal_state
+from studies.services.plan import amendments, protocols
+from studies.services.predictions.seals import seal_state
+from studies.services.scores.costs import panel_cost
+from studies.services.scores.evaluation import always_rule, panel_evaluation
+from studies.services.scores.folds import recorded_folds
+from studies.services.scores.panel import SLOT_MARKS, Panel, load_panel
+from studies.text.sentences import amendments_text, error_patterns, panel_sentence
+from studies.text.words import family_words, label_words
 from studies.views.common import get_study, study_page
 from studies.views.costs import three_scopes
-from studies.words import family_words, label_words
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class MethodLine:
     counts: Mapping[str, int]
     scores: Mapping[str, Any]
     resolved: int
+    unscored: int = 0
     is_rule: bool = False
 
     @property
@@ -48,10 +49,6 @@ class MethodLine:
     @property
     def approved(self) -> int:
         return self.bars.approved
-
-    @property
-    def unscored(self) -> int:
-        return sum(number for state, number in self.counts.items() if state.startswith("approved_unscored"))
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ def _context(study: Study) -> dict[str, Any]:
     panel = load_panel(study)
     folds = recorded_folds(study)
     families = _families(folds)
-    changes = protocols.changes(study)
+    changes = amendments.effects(study)
     return {
         "panel": panel,
         "panel_figure": panel_figure(targets(panel)),
@@ -153,7 +150,8 @@ def _panel_lines(panel: Panel, evaluation: Mapping[str, Any]) -> list[MethodLine
         states = [row.cells[method] for row in panel.rows]
         counts = {state: states.count(state) for state in (*APPROVED, REJECTED)}
         scores = evaluation["resolved_subset_metrics"][method]
-        lines.append(MethodLine(method, counts, scores, len(panel.resolved)))
+        unscored = evaluation["approvals"][method]["unscored_approved_configurations"]
+        lines.append(MethodLine(method, counts, scores, len(panel.resolved), unscored))
     rule = always_rule(panel)
     if rule:
         scores = {**rule["scores"], "label": rule["label"]}

@@ -14,21 +14,13 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 
 from rlvram_site.api.keys import Scope
-from rlvram_site.api.permissions import ROLE_SCOPES
+from rlvram_site.api.permissions import scopes_of_person
 from rlvram_site.marks import MARKS
 from studies.estimation.errors import EstimationError
 from studies.models import TransferQuery, TransferSubmission
 from studies.models.transfer import SELECTIONS, TRACK_WORDS
 from studies.services.errors import ServiceError
-from studies.services.transfer import (
-    LIMITS,
-    DifferentSubmission,
-    score_document,
-    score_keys,
-    scores_by_key,
-    submit,
-)
-from studies.services.transfer_results import (
+from studies.services.transfer.results import (
     MOST_COMPARED,
     Side,
     find_submissions,
@@ -37,11 +29,19 @@ from studies.services.transfer_results import (
     query_row,
     reference_side,
 )
+from studies.services.transfer.submissions import (
+    LIMITS,
+    DifferentSubmission,
+    score_document,
+    score_keys,
+    scores_by_key,
+    submit,
+)
+from studies.text.words import counted, listed, sentence
 from studies.transfer.scoring import score_suite
 from studies.transfer.submission import MAX_BYTES, SubmissionError, check, parse_rows
 from studies.transfer.suite import ALL_TRACKS, Suite, Task, Track
 from studies.views.transfer import figures, get_suite, suite_page, track_tables
-from studies.words import counted, listed, sentence
 
 QUERIES_PER_PAGE = 50
 SUBMISSIONS_PER_PAGE = 25
@@ -85,11 +85,7 @@ class SubmitForm(forms.Form):
 
 def may_record(request: HttpRequest) -> bool:
     """Whether the person may add to what is recorded: staff and uploaders."""
-    user = request.user
-    if not user.is_authenticated:
-        return False
-    names = user.groups.values_list("name", flat=True)
-    return user.is_staff or any(Scope.EVALUATIONS in ROLE_SCOPES.get(name, ()) for name in names)
+    return Scope.EVALUATIONS in scopes_of_person(request.user)
 
 
 def submit_predictions(request: HttpRequest, slug: str) -> HttpResponse:

@@ -238,15 +238,15 @@ def test_a_wrong_policy_is_told_before_the_file_is_read():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "line 1, column 1"),
+        ("", "line 1 column 1"),
         ('{"model": ', "line 1"),
-        ('{"model": NaN}', "document: found NaN; expected finite numbers only"),
+        ('{"model": NaN}', "document: found NaN is not a number; expected a finite number or null"),
         ('{"model": -Infinity}', "found -Infinity"),
-        ('{"a": 1, "a": 2}', "the key 'a' twice in one object"),
-        ("[" * 100_000, "nesting too deep"),
-        ("1" * 10_000, "a number of thousands of digits"),
-        (" " * 4_000_001, "a longer text; expected at most 4,000,000 characters"),
-        (b"\xff\xfe{}", "found byte 0xff at place 0; expected UTF-8 text"),
+        ('{"a": 1, "a": 2}', "key 'a' stands twice in one object"),
+        ("[" * 100_000, "nested too deeply"),
+        ("1" * 10_000, "a number of 10000 digits"),
+        (" " * 4_000_001, "4,000,001 characters; expected at most 4,000,000"),
+        (b"\xff\xfe{}", "found no UTF-8 at byte 0; expected UTF-8 text"),
     ],
 )
 def test_text_that_is_not_plain_json_is_refused(text, message):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,8 +16,9 @@ from rest_framework.response import Response
 
 from rlvram_site.api.errors import TooLarge
 from rlvram_site.api.keys import Scope
-from rlvram_site.api.parsers import BoundedJSONParser, BoundedMultiPartParser
+from rlvram_site.api.parsers import DEEPEST, BoundedJSONParser, BoundedMultiPartParser
 from rlvram_site.api.permissions import scopes_of
+from rlvram_site.strict_json import JsonError, read_json
 from studies.api.entries import FORM_FILES, entries_of, file_entry
 from studies.api.filters import AttemptFilter
 from studies.api.serializers.outcomes import (
@@ -34,10 +34,10 @@ from studies.api.serializers.uploads import (
 )
 from studies.api.views.base import StudyDetail, StudyTable, StudyView, refuse
 from studies.models import Attempt
-from studies.services.attempts import AttemptUpload, FileEntry, UploadRefused, record_attempts
-from studies.services.evidence_files import keep_blob
-from studies.services.evidence_store import EvidenceTooLarge
-from studies.services.slots import attempt_states
+from studies.services.outcomes.attempts import AttemptUpload, FileEntry, UploadRefused, record_attempts
+from studies.services.outcomes.evidence_files import files_of_attempt, keep_blob
+from studies.services.outcomes.evidence_store import EvidenceTooLarge
+from studies.services.outcomes.slots import attempt_states, slot_states
 
 _CHUNK = 1 << 20
 _PARTS = ", ".join(FORM_FILES)
@@ -106,10 +106,13 @@ class AttemptList(_States, StudyTable):
 def _receipt(row: Attempt, new: bool) -> dict[str, Any]:
     """What ``ReceiptSerializer`` documents, from the row as it stands."""
     same = ReceiptSerializer.SAME
+    held = slot_states([row.slot])[row.slot.pk] if row.slot else None
     return {
         "status": "recorded" if new else "unchanged",
         "slot": row.slot_name if row.slot_id is not None else None,
         "supersedes": row.supersedes.invocation_id if row.supersedes is not None else None,
+        "role": str(held.role_of(row) if held else attempt_states([row])[row.pk].role),
+        "one_more_may_count": held.one_more_may_count if held else None,
         **{name: getattr(row, name) for name in same},
     }
 
@@ -166,7 +169,11 @@ class AttemptDetail(_States, StudyDetail):
     serializer_class = AttemptDetailSerializer
 
     def find(self) -> Attempt:
-        rows = Attempt.objects.filter(study=self.study).select_related("slot").prefetch_related("files")
+        rows = (
+            Attempt.objects.filter(study=self.study)
+            .select_related("slot")
+            .prefetch_related(files_of_attempt())
+        )
         row = rows.filter(invocation_id=self.kwargs["invocation"]).first()
         if row is None:
             raise NotFound(f"There is no attempt {self.kwargs['invocation']!r} here.")
@@ -198,10 +205,10 @@ def _record_of(form: QueryDict) -> Any:
     if "attempt" in form:
         text: Any = form["attempt"]
         if isinstance(text, UploadedFile):
-            text = text.read(settings.API_MAX_JSON_BYTES).decode("utf-8", "replace")
+            text = text.read(settings.API_MAX_JSON_BYTES + 1)
         try:
-            record = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            record = read_json(text, max_bytes=settings.API_MAX_JSON_BYTES, max_depth=DEEPEST)
+        except JsonError as error:
             raise ValidationError({"attempt": [f"is not JSON: {error}"]}) from error
         if not isinstance(record, dict):
             raise ValidationError({"attempt": ["expected a JSON object"]})

@@ -1,0 +1,278 @@
+"""Which attempt of a slot counts, and why a slot is unresolved. The only place where that is decided."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.db.models import Q, QuerySet
+
+from studies.estimation.labels import SlotOutcome, slot_state
+from studies.estimation.tries import SlotTries
+from studies.models import Attempt, Exclusion, NonLaunch, SeedSlot
+from studies.services.history.ledger_order import ESTABLISHES_OUTCOME
+from studies.services.plan.protocols import tries_by_study
+
+NOT_STARTED = "not started"
+LARGE_COLUMNS = ("facts", "evidence", "derivation", "texts")
+"""Columns of an attempt that say nothing about what it is to its slot."""
+
+
+class AttemptRole(StrEnum):
+    """What an attempt is to its slot."""
+
+    ELIGIBLE = "eligible"
+    EXCLUDED = "excluded"
+    SUPERSEDED = "superseded by a corrected entry"
+    NO_OUTCOME = "no outcome"
+    LATER = "later than the eligible one"
+    NOT_PERMITTED = "one more than the protocol permits"
+    UNPLANNED = "unplanned"
+
+
+@dataclass(frozen=True)
+class AttemptState:
+    """An attempt, its role, and the exclusion that stands against it (None if none does).
+
+    ``supersedes`` is the wrong entry that it corrects, ``superseded_by`` the entry that corrects it.
+    """
+
+    attempt: Attempt
+    role: AttemptRole
+    exclusion: Exclusion | None
+    supersedes: Attempt | None = None
+    superseded_by: Attempt | None = None
+
+    @property
+    def inherits_exclusion(self) -> bool:
+        """Whether the exclusion was recorded against an entry that this one supersedes."""
+        return self.exclusion is not None and self.exclusion.attempt_id != self.attempt.pk
+
+
+@dataclass(frozen=True)
+class SlotState:
+    """A slot with all its attempts in the order of its tries, and what they establish.
+
+    A corrected entry stands right after the one that it supersedes.
+
+    ``outcome`` goes into the label; ``reason`` says, in words for a person, why the slot is unresolved and
+    is empty when it is not. ``tries`` is the protocol's rule, ``tries_used`` how many are spent.
+    """
+
+    slot: SeedSlot
+    attempts: tuple[AttemptState, ...]
+    eligible: Attempt | None
+    non_launch: NonLaunch | None
+    outcome: SlotOutcome
+    reason: str
+    tries: SlotTries
+    tries_used: int
+
+    @property
+    def one_more_may_count(self) -> bool:
+        """Whether one more attempt could become the slot's eligible outcome."""
+        return self.eligible is None and self.tries.permits(self.tries_used + 1)
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the slot has its eligible outcome."""
+        return self.eligible is not None
+
+    def role_of(self, attempt: Attempt) -> AttemptRole:
+        """What one of the slot's attempts is to it."""
+        return next(item.role for item in self.attempts if item.attempt.pk == attempt.pk)
+
+    def state(self, margin_mib: float) -> str:
+        """``within_margin``, ``above_margin``, ``memory_failure`` or ``unresolved``."""
+        return slot_state(self.outcome, margin_mib)
+
+
+class Entries:
+    """Attempts, and which of them correct which."""
+
+    def __init__(self, attempts: Iterable[Attempt]) -> None:
+        self._rows = {row.pk: row for row in attempts}
+        self._corrections = {
+            row.supersedes_id: row for row in self._rows.values() if row.supersedes_id is not None
+        }
+
+    def superseded_by(self, attempt: Attempt) -> Attempt | None:
+        """The entry that corrects this one."""
+        return self._corrections.get(attempt.pk)
+
+    def supersedes(self, attempt: Attempt) -> Attempt | None:
+        """The entry that this one corrects."""
+        return self._rows.get(attempt.supersedes_id) if attempt.supersedes_id is not None else None
+
+    def chain(self, attempt: Attempt) -> list[Attempt]:
+        """The attempt, the entry that it supersedes, the one before that, and so on."""
+        found = [attempt]
+        while (before := self.supersedes(found[-1])) is not None:
+            found.append(before)
+        return found
+
+    def in_order(self) -> list[Attempt]:
+        """As they were recorded, but each corrected entry in the place of the entry that it supersedes."""
+        return sorted(self._rows.values(), key=lambda row: (self.chain(row)[-1].pk, row.pk))
+
+    def exclusion(self, attempt: Attempt, exclusions: Mapping[int, Iterable[Exclusion]]) -> Exclusion | None:
+        """What stands against an attempt. Correcting an entry lifts no exclusion of what it corrects."""
+        return standing_exclusion(item for row in self.chain(attempt) for item in exclusions.get(row.pk, ()))
+
+    def state(
+        self, attempt: Attempt, role: AttemptRole, exclusions: Mapping[int, Iterable[Exclusion]]
+    ) -> AttemptState:
+        """The attempt in this role, or superseded if a later entry corrects it."""
+        correction = self.superseded_by(attempt)
+        return AttemptState(
+            attempt,
+            role if correction is None else AttemptRole.SUPERSEDED,
+            self.exclusion(attempt, exclusions),
+            self.supersedes(attempt),
+            correction,
+        )
+
+
+def newest_exclusion(exclusions: Iterable[Exclusion]) -> Exclusion | None:
+    """The newest of what was recorded about whether one attempt counts. It alone says whether it does."""
+    return max(exclusions, key=lambda item: item.pk, default=None)
+
+
+def standing_exclusion(exclusions: Iterable[Exclusion]) -> Exclusion | None:
+    """The exclusion that stands against one attempt: its newest one, unless that lifts."""
+    newest = newest_exclusion(exclusions)
+    return None if newest is None or newest.lifted else newest
+
+
+def slot_state_of(
+    slot: SeedSlot,
+    attempts: Sequence[Attempt],
+    exclusions: Mapping[int, Iterable[Exclusion]],
+    non_launch: NonLaunch | None,
+    rule: SlotTries,
+) -> SlotState:
+    """What a slot's attempts establish. The first recorded, not excluded outcome counts; later ones do not.
+
+    ``exclusions`` are all of the study's, by attempt. ``rule`` is how often the protocol lets a slot be
+    tried. Whatever comes after that replaces nothing, also when all before it were excluded. An entry that a
+    later one of these supersedes counts nowhere; the later one stands in its place and is no further try.
+    """
+    entries = Entries(attempts)
+    states: list[AttemptState] = []
+    eligible: Attempt | None = None
+    launched = 0
+    for attempt in entries.in_order():
+        if entries.superseded_by(attempt) is not None:
+            states.append(entries.state(attempt, AttemptRole.SUPERSEDED, exclusions))
+            continue
+        launched += 1
+        number = rule.used(launched, never_launched=non_launch is not None)
+        if entries.exclusion(attempt, exclusions) is not None:
+            role = AttemptRole.EXCLUDED
+        elif not rule.permits(number):
+            role = AttemptRole.NOT_PERMITTED
+        elif attempt.outcome not in ESTABLISHES_OUTCOME:
+            role = AttemptRole.NO_OUTCOME
+        elif eligible is not None:
+            role = AttemptRole.LATER
+        else:
+            role, eligible = AttemptRole.ELIGIBLE, attempt
+        states.append(entries.state(attempt, role, exclusions))
+    return SlotState(
+        slot=slot,
+        attempts=tuple(states),
+        eligible=eligible,
+        non_launch=non_launch,
+        outcome=_outcome(slot, eligible),
+        reason="" if eligible else _reason(states, non_launch),
+        tries=rule,
+        tries_used=rule.used(launched, never_launched=non_launch is not None),
+    )
+
+
+def _outcome(slot: SeedSlot, eligible: Attempt | None) -> SlotOutcome:
+    if eligible is None:
+        return SlotOutcome(slot.seed, None)
+    if eligible.outcome == Attempt.Outcome.COMPLETED:
+        return SlotOutcome(slot.seed, "completed", eligible.peak_mib)
+    return SlotOutcome(slot.seed, "memory_failure")
+
+
+def _reason(states: Sequence[AttemptState], non_launch: NonLaunch | None) -> str:
+    """The newest permitted attempt says why; an excluded one says why it was excluded."""
+    silent = (AttemptRole.NOT_PERMITTED, AttemptRole.SUPERSEDED)
+    newest = next((item for item in reversed(states) if item.role not in silent), None)
+    if newest is not None:
+        if newest.exclusion is not None:
+            return f"excluded: {newest.exclusion.reason}"
+        return newest.attempt.reason or "no outcome was established"
+    return non_launch.reason if non_launch else NOT_STARTED
+
+
+def slot_states(
+    slots: Iterable[SeedSlot],
+    *,
+    attempts: QuerySet[Attempt] | None = None,
+    rules: Mapping[int, SlotTries] | None = None,
+    known: Callable[[Attempt | Exclusion | NonLaunch], bool] = lambda row: True,
+) -> dict[int, SlotState]:
+    """State by slot, in a number of queries that does not grow with them.
+
+    ``attempts`` loads them with what the caller shows; by default their large columns stay where they are.
+    ``rules`` are the studies' own, by primary key, where the caller has read them already.
+    What is not ``known`` counts as not recorded.
+    """
+    rows = {slot.pk: slot for slot in slots}
+    chosen = Attempt.objects.defer(*LARGE_COLUMNS) if attempts is None else attempts
+    tries: dict[int | None, list[Attempt]] = defaultdict(list)
+    for attempt in filter(known, chosen.filter(slot__in=rows).order_by("pk")):
+        attempt.slot = rows[attempt.slot_id]  # type: ignore[index]  # it was filtered by its slot
+        tries[attempt.slot_id].append(attempt)
+    exclusions: dict[int, list[Exclusion]] = defaultdict(list)
+    for exclusion in filter(known, Exclusion.objects.filter(attempt__slot__in=rows)):
+        exclusions[exclusion.attempt_id].append(exclusion)
+    launches = {}
+    for launch in NonLaunch.objects.filter(slot__in=rows):
+        launch.slot = rows[launch.slot_id]
+        if known(launch):
+            launches[launch.slot_id] = launch
+    if rules is None:
+        rules = tries_by_study({slot.study_id for slot in rows.values()})
+    return {
+        pk: slot_state_of(slot, tries[pk], exclusions, launches.get(pk), rules[slot.study_id])
+        for pk, slot in rows.items()
+    }
+
+
+def attempt_states(attempts: Iterable[Attempt]) -> dict[int, AttemptState]:
+    """What each of these attempts is to its slot. ``attempt.slot`` should be loaded."""
+    rows = list(attempts)
+    by_slot = slot_states({row.slot_id: row.slot for row in rows if row.slot is not None}.values())
+    found = {state.attempt.pk: state for slot in by_slot.values() for state in slot.attempts}
+    return {row.pk: found[row.pk] for row in rows if row.slot_id is not None} | _unplanned_states(
+        [row for row in rows if row.slot_id is None]
+    )
+
+
+def _unplanned_states(unplanned: list[Attempt]) -> dict[int, AttemptState]:
+    if not unplanned:
+        return {}
+    entries = Entries([*_with_corrections(unplanned), *unplanned])
+    against: dict[int, list[Exclusion]] = defaultdict(list)
+    for exclusion in Exclusion.objects.filter(
+        attempt__in={item.pk for row in unplanned for item in entries.chain(row)}
+    ):
+        against[exclusion.attempt_id].append(exclusion)
+    return {row.pk: entries.state(row, AttemptRole.UNPLANNED, against) for row in unplanned}
+
+
+def _with_corrections(unplanned: list[Attempt]) -> list[Attempt]:
+    """Every unplanned attempt of the same studies that corrects another one or is corrected."""
+    light = Attempt.objects.defer(*LARGE_COLUMNS)
+    return list(
+        light.filter(study__in={row.study_id for row in unplanned}, slot=None).filter(
+            Q(supersedes__isnull=False) | Q(superseded_by__isnull=False)
+        )
+    )

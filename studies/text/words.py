@@ -1,0 +1,67 @@
+"""How the study's names and counts are written in sentences, tables and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_NUMBERS = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+)  # fmt: skip
+
+_METHODS = {"logistic": "logistic classification"}
+
+_FAMILIES = {"qwen25": "Qwen", "phi4": "Phi-4-mini", "granite33": "Granite"}
+
+_LABELS = {
+    "within_margin": ("within margin", "usable"),
+    "above_margin": ("above margin", "above-margin"),
+    "memory_failure": ("memory failure", "memory-failing"),
+}
+
+
+def count_word(number: int) -> str:
+    """``six`` up to twelve, digits with thousands separators beyond; zero is ``no``."""
+    return _NUMBERS[number] if 0 <= number < len(_NUMBERS) else f"{number:,}"
+
+
+def counted(number: int, singular: str, plural: str = "") -> str:
+    """``six configurations``, ``one configuration``, ``no configurations``."""
+    return f"{count_word(number)} {singular if number == 1 else plural or singular + 's'}"
+
+
+def method_words(method: str) -> str:
+    """``donor_copy`` as ``donor copy``."""
+    return _METHODS.get(method, method.replace("_", " "))
+
+
+def family_words(family: str) -> str:
+    """The makers' name of an architecture family; a family without one keeps its code."""
+    return _FAMILIES.get(family, family)
+
+
+def set_words(fold: str, study: str = "") -> str:
+    """A prediction set by its held-out family, empty for the panel's; with the study's title before it."""
+    words = f"held-out {family_words(fold)}" if fold else "panel"
+    return f"{study}: {words}" if study else words
+
+
+def label_words(label: str) -> str:
+    """``memory_failure`` as ``memory failure``."""
+    return _LABELS[label][0] if label in _LABELS else label.replace("_", " ")
+
+
+def label_adjective(label: str) -> str:
+    """``memory_failure`` as ``memory-failing``; a configuration within the margin is ``usable``."""
+    return _LABELS[label][1]
+
+
+def listed(parts: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def sentence(text: str) -> str:
+    """The text with a capital first letter; the rest of it stays."""
+    return text[:1].upper() + text[1:]
