@@ -25,6 +25,7 @@ _FILLED = (
     "sort_at",
     "text_sha256",
     "sentence",
+    "seen_at",
 )
 
 
@@ -133,12 +134,13 @@ def _register() -> None:
         (tables.Witness, "witness"),
         (tables.Measurement, "measurement"),
         (tables.IssueEvent, "event"),
+        (tables.LaterFact, "fact"),
     )
     admin.site.register(tables.StatusUpdate, StatusUpdateAdmin)
     for model, stem in kinds:
         admin.site.register(model, type(f"{model.__name__}Admin", (AddedRecordAdmin,), {"stem": stem}))
     for imported in (
-        tables.TrackedIssue, tables.IssueVersion, tables.ThreadItem, tables.ThreadCount,
+        tables.TrackedIssue, tables.IssueAddress, tables.IssueVersion, tables.ThreadItem, tables.ThreadCount,
         tables.RecordedReplay, tables.Proposal, tables.ProposalDecision,
     ):  # fmt: skip
         admin.site.register(imported, RecordAdmin)

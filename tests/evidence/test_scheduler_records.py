@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from studies.evidence.completion import CompletionRule
 from studies.evidence.logs import scan_log
 from studies.evidence.outcome import RunEvidence, derive_outcome
+from studies.evidence.samples import sampled_peak
 from studies.evidence.scheduler import parse_sacct
 
 HEADER = "JobID|JobIDRaw|JobName|State|ExitCode|Start|End|ElapsedRaw|AllocTRES|NodeList|Reason"
@@ -27,7 +28,13 @@ def derived(state: str, code: str, log: str = "", exit_code: int | None = 1):
     )
     assert problems == ()
     findings = scan_log([log.encode()], "training.log", CompletionRule(1))
-    evidence = RunEvidence(logs=(findings,), exit_code=exit_code, scheduler=rows, scheduler_file="sacct.psv")
+    evidence = RunEvidence(
+        logs=(findings,),
+        peak=sampled_peak([("gpu-memory-1.csv", ["100,28882"])]),
+        exit_code=exit_code,
+        scheduler=rows,
+        scheduler_file="sacct.psv",
+    )
     return derive_outcome(evidence, CompletionRule(1))
 
 
@@ -76,7 +83,7 @@ def test_a_line_with_another_number_of_fields_is_named() -> None:
         ("TIMEOUT", "0:0", "timeout"),
         ("NODE_FAIL", "1:0", "environment"),
         ("CANCELLED by 7547", "0:0", "cancelled"),
-        ("PREEMPTED", "0:0", "cancelled"),
+        ("PREEMPTED", "0:0", "preempted"),
         ("FAILED", "1:0", "vllm_executor_failure"),
     ],
 )
