@@ -14,6 +14,8 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env, EnvError, validate
 
+from host.version import product_version
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = Env()
@@ -274,7 +276,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Memory studies",
     "DESCRIPTION": "Read what studies recorded, and add to it. Nothing recorded is ever changed.",
-    "VERSION": "1",
+    "VERSION": product_version(),
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rlvram_site.api.permissions.ScopePermission"],
     "SWAGGER_UI_DIST": "SIDECAR",

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from rlvram_site import strict_json
 
+from .hf_config import read_config
 from .inputs import Checked, Forward, InputError, Model, Observation, Problem, show, whole_problem
 from .splits import Subforward
 
@@ -22,6 +23,15 @@ MAX_NOTE = 2_000
 MAX_DOCUMENT_SIZE = 4_000_000
 SHOWN_PROBLEMS = 20
 DEFAULT_SIGNATURE = ""
+SPREAD = (
+    "tensor_parallel",
+    "context_parallel",
+    "expert_parallel",
+    "expert_tensor_parallel",
+    "expert_dispatch",
+    "dropless",
+)
+"""What a model's place on devices decides, and no ``config.json`` says."""
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Checked)
@@ -86,7 +96,7 @@ def read_document(document: object) -> ReplayDocument:
     """Check a parsed replay file. Raises InputError listing up to the first 20 problems found."""
     reader = _Reader()
     top = reader.mapping("document", document, required=("model", "steps"), optional=("source",), prefix="")
-    model = reader.build(Model, "model", top.get("model")) if "model" in top else None
+    model = reader.model(top.get("model")) if "model" in top else None
     source = reader.text("source", top.get("source", ""), limit=MAX_NOTE, empty=True)
     steps = reader.steps(top["steps"]) if "steps" in top else []
     if reader.problems or model is None:
@@ -96,6 +106,31 @@ def read_document(document: object) -> ReplayDocument:
             shown.append(Problem("document", f"{hidden} more problems", "a file without problems"))
         raise InputError(shown)
     return ReplayDocument(model, tuple(steps), source)
+
+
+def read_model(value: object) -> Model:
+    """Check the ``model`` of a replay file or a request. Raises InputError with fields under ``model``.
+
+    Its sizes stand in it, or in a Hugging Face ``config.json`` under ``config``; what stands beside a
+    ``config`` is used instead of what the config says.
+    """
+    reader = _Reader()
+    model = reader.model(value)
+    if reader.problems or model is None:
+        raise InputError(reader.problems)
+    return model
+
+
+def with_model_config(document: object, config: object) -> object:
+    """``document`` with the sizes of ``config`` (a ``config.json``) instead of its model's own.
+
+    How the model is spread over devices stays as the document says.
+    """
+    if not isinstance(document, Mapping):
+        return document
+    model = document.get("model")
+    kept = {key: model[key] for key in SPREAD if key in model} if isinstance(model, Mapping) else {}
+    return {**document, "model": {"config": config, **kept}}
 
 
 class _Reader:
@@ -150,6 +185,14 @@ class _Reader:
         except InputError as error:
             self.problems += [problem.under(path) for problem in error.problems]
             return None
+
+    def model(self, value: object) -> Model | None:
+        """The model from its own sizes, or from a ``config.json`` and what stands beside it."""
+        if not isinstance(value, Mapping) or "config" not in value:
+            return self.build(Model, "model", value)
+        found = self.make("model.config", lambda: read_config(value["config"]))
+        own = {key: given for key, given in value.items() if key != "config"}
+        return None if found is None else self.build(Model, "model", found.beside(own))
 
     def text(self, path: str, value: object, limit: int = MAX_TEXT, empty: bool = False) -> str:
         if isinstance(value, str) and len(value) <= limit and (empty or value.strip()):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 
+from django.http import Http404
+
 from admission import dates
 from admission.models import IssueAddress, TrackedIssue
 from admission.models.base import Origin
@@ -50,6 +52,16 @@ def locked_issue(
     if known is None:
         record(issue)
     return known or issue
+
+
+def find_issue(owner: str, name: str, number: int, host: str = "") -> TrackedIssue:
+    """The tracked issue of an address, also one that it had before it was transferred. Raises ``Http404``."""
+    # Neither engine takes every integer that an address can hold, PostgreSQL no NUL.
+    fits = number < 2**31 and "\x00" not in owner + name + host
+    issue = known_issue(owner, name, number, host) if fits else None
+    if issue is None:
+        raise Http404(f"{f'{host}/' if host else ''}{owner}/{name}#{number} is not tracked")
+    return issue
 
 
 def addresses(issue: TrackedIssue) -> list[IssueAddress]:

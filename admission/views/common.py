@@ -10,13 +10,12 @@ from typing import Any
 
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
 from admission.models import TrackedIssue
 from admission.models.base import IssueRecord
-from admission.services.identity import known_issue
 from rlvram_site.access import is_staff
 from rlvram_site.as_of import AsOfError, as_of_text, is_end_of_day, parse_as_of
 
@@ -63,16 +62,6 @@ def as_of(request: HttpRequest) -> AsOf:
         return AsOf(parse_as_of(given), given)
     except AsOfError as error:
         return AsOf(None, given, f"{error}. This is what holds now.")
-
-
-def find_issue(owner: str, name: str, number: int, host: str = "") -> TrackedIssue:
-    """The tracked issue of an address, also one that it had before it was transferred. Raises ``Http404``."""
-    # Neither engine takes every integer that an address can hold, PostgreSQL no NUL.
-    fits = number < 2**31 and "\x00" not in owner + name + host
-    issue = known_issue(owner, name, number, host) if fits else None
-    if issue is None:
-        raise Http404(f"{f'{host}/' if host else ''}{owner}/{name}#{number} is not tracked")
-    return issue
 
 
 def answer(request: HttpRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:

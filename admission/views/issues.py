@@ -16,7 +16,7 @@ from admission.forms_list import IssueListForm
 from admission.models import Correction, RecordedReplay, StatusUpdate, TrackedIssue, Witness
 from admission.services.changes import ChangeRow, change_rows
 from admission.services.facts import later_facts, with_facts
-from admission.services.identity import addresses
+from admission.services.identity import addresses, find_issue
 from admission.services.overview import Overview, overview
 from admission.services.standing import (
     corrections,
@@ -30,7 +30,7 @@ from admission.services.standing import (
 from admission.services.summaries import summaries
 from admission.services.timeline import KINDS, Timeline, comments_per_day, find_statement, kind_counts
 from admission.services.witnesses import counts, scored_witnesses
-from admission.views.common import answer, as_of, find_issue, page_context, short_facts
+from admission.views.common import answer, as_of, page_context, short_facts
 from admission.views.estimates import candidates
 from admission.views.records import classes, decision_lines
 

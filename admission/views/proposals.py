@@ -11,8 +11,9 @@ from django.views.decorators.http import require_http_methods
 
 from admission.forms import ProposalForm
 from admission.models import Proposal, ProposalDecision, TrackedIssue
+from admission.services.identity import find_issue
 from admission.services.recording import decide, doubts, proposed_row
-from admission.views.common import Preview, answer, as_of, find_issue, page_context, short_facts, staff_only
+from admission.views.common import Preview, answer, as_of, page_context, short_facts, staff_only
 from rlvram_site.access import is_staff
 
 PER_PAGE = 40

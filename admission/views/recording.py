@@ -14,9 +14,10 @@ from django.views.decorators.http import require_http_methods
 from admission.forms_record import AddressForm, PasteForm, VerdictForm, WitnessForm
 from admission.models import TrackedIssue
 from admission.models.base import IssueRecord
+from admission.services.identity import find_issue
 from admission.services.recording import checked_row, doubts, record_row
 from admission.thread.loglines import read_log
-from admission.views.common import Preview, answer, as_of, find_issue, page_context, short_facts, staff_only
+from admission.views.common import Preview, answer, as_of, page_context, short_facts, staff_only
 
 
 @staff_only

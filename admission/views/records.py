@@ -11,9 +11,10 @@ from django.views.decorators.http import require_safe
 
 from admission.figures.witnesses import DecisionLine, witnesses_figure
 from admission.services.changes import change_rows
+from admission.services.identity import find_issue
 from admission.services.standing import until
 from admission.services.witnesses import ClassCounts, ScoredWitness, WitnessClass, counts, scored_witnesses
-from admission.views.common import answer, as_of, find_issue, page_context
+from admission.views.common import answer, as_of, page_context
 
 RECEIPTS_PER_PAGE = 100
 

@@ -10,6 +10,8 @@ from django.template.loader import get_template
 from django.urls import NoReverseMatch, reverse
 from django.utils.safestring import SafeString
 
+from host.version import product_version
+
 register = template.Library()
 
 SITE_PAGES = (
@@ -34,6 +36,12 @@ STUDY_PAGES = (
     ("costs", "Costs"),
     ("events", "Events"),
 )
+
+
+@register.simple_tag
+def version() -> str:
+    """The number of this version of the product."""
+    return product_version()
 
 
 def address(name: str, *args: Any) -> str:

@@ -18,8 +18,8 @@ from rest_framework.serializers import Serializer
 from admission.api.fields import as_of
 from admission.models import TrackedIssue
 from admission.models.base import IssueRecord, Origin
+from admission.services.identity import find_issue
 from admission.services.uploads import OtherContent, record_once
-from admission.views.common import find_issue
 from rlvram_site.api.errors import Conflict
 from rlvram_site.api.keys import Scope
 from rlvram_site.api.pagination import RecordPagination

@@ -23,7 +23,6 @@ from studies.services.outcomes.derivation import Observed, UploadedFile, complet
 
 _LONGEST_REASON = 500
 _SMALLEST, _LARGEST = -(2**31), 2**31 - 1
-NO_PEAK = "The final step has its record, but no memory was sampled: without a peak there is no label."
 PLAIN_COLUMNS = (
     "elapsed_seconds", "runtime_seconds", "task_gpu_seconds", "reserved_gpu_seconds", "task_gpu_count",
 )  # fmt: skip
@@ -328,11 +327,6 @@ def _derive(row: Attempt, derived: DerivedOutcome) -> None:
     peak = data["peak_mib"]
     if not is_peak(peak):
         peak = None
-    if row.outcome == Attempt.Outcome.COMPLETED and peak is None:
-        # A completion whose memory nobody sampled says nothing about the margin, so it resolves nothing.
-        row.outcome = Attempt.Outcome.UNRESOLVED
-        row.diagnosis = str(Diagnosis.MISSING_EVIDENCE)
-        row.reason = NO_PEAK
     if row.outcome == Attempt.Outcome.COMPLETED:
         row.peak_mib = peak
     row.observed_peak_mib = peak

@@ -227,9 +227,11 @@ def slot_states(
     rows = {slot.pk: slot for slot in slots}
     chosen = Attempt.objects.defer(*LARGE_COLUMNS) if attempts is None else attempts
     tries: dict[int | None, list[Attempt]] = defaultdict(list)
-    for attempt in filter(known, chosen.filter(slot__in=rows).order_by("pk")):
-        attempt.slot = rows[attempt.slot_id]  # type: ignore[index]  # it was filtered by its slot
-        tries[attempt.slot_id].append(attempt)
+    for attempt in chosen.filter(slot__in=rows).order_by("pk"):
+        # Before it is asked about: when it became known may depend on its slot.
+        attempt.slot = rows[attempt.slot_id]  # type: ignore[index]
+        if known(attempt):
+            tries[attempt.slot_id].append(attempt)
     exclusions: dict[int, list[Exclusion]] = defaultdict(list)
     for exclusion in filter(known, Exclusion.objects.filter(attempt__slot__in=rows)):
         exclusions[exclusion.attempt_id].append(exclusion)

@@ -1,4 +1,4 @@
-"""Figures, tested on the data that they draw."""
+"""The charts of volumes, peaks, slots and the timeline, tested on the data that they draw."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_margin_and_capacity_are_drawn_with_their_numbers():
 peaks = st.none() | st.floats(1000, 80000)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.builds(PeakPoint, st.text(min_size=1), st.sampled_from(sorted(MARKS)), peaks, peaks, st.booleans())
