@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studies.estimation.errors import EstimationError
-from studies.estimation.labels import Label, exceeds_margin
+from studies.estimation.interval import label_of_peak
+from studies.estimation.labels import Label
 from studies.estimation.methods.base import Method, Prediction, key_in
 from studies.estimation.numerics import one_thread, read_vector, require_finite
 from studies.estimation.pool import Pool, PoolConfiguration, Target, feature_matrix
@@ -149,9 +150,7 @@ class ComponentRegression(Method):
 
     def classify(self, peak_mib: float) -> Label:
         """Class of a fitted peak alone: above capacity, above margin, or within it."""
-        if peak_mib > self.capacity_mib:
-            return Label.MEMORY_FAILURE
-        return Label.ABOVE_MARGIN if exceeds_margin(peak_mib, self.margin_mib) else Label.WITHIN_MARGIN
+        return label_of_peak(peak_mib, self.margin_mib, self.capacity_mib)
 
     def fitted_parameters(self) -> dict[str, Any]:
         """Coefficients with the intercept first, divisors, residual norm and fitted ids."""
