@@ -11,7 +11,7 @@ from django.conf import settings
 from studies.archive.environment import recorded_python, refit_in
 from studies.estimation.refit_worker import refit
 from studies.jobs.work import Work
-from studies.services.refits import library_versions, refit_payload
+from studies.services.predictions.refits import library_versions, refit_payload
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
