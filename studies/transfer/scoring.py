@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from studies.estimation.labels import Label
-from studies.estimation.scoring import Case, score_cases
+from studies.estimation.labels import Answer
+from studies.estimation.scoring import Case, answers, score_cases
 from studies.transfer.suite import Query, Suite, source_cost
 
 COUNTS = (
     "queries", "correct_three_state", "approved", "approved_within_margin", "approved_memory_failure",
-    "approved_above_margin", "rejected_within_margin",
+    "approved_above_margin", "rejected_within_margin", "undecided",
 )  # fmt: skip
 """The whole numbers of a scope that tables show."""
 
 
 def score_suite(
-    suite: Suite, predictions: Mapping[str, Label], selection: str, task_ids: Sequence[str] | None = None
+    suite: Suite, predictions: Mapping[str, Answer], selection: str, task_ids: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """Scores of ``predictions`` (label by query id) on one track or all.
+
+    Beside the study's keys each scope has ``answers``, its approved, rejected and undecided queries by
+    observed label, and ``undecided``, how many those are. An undecided answer is not right, in accuracies
+    too.
 
     ``task_ids`` narrows the scopes to some tasks. ``overall`` describes and ranks nothing: tracks differ in
     what they ask. Rates without a denominator are None.
@@ -47,6 +51,12 @@ def score_suite(
     }
 
 
-def _scope(suite: Suite, predictions: Mapping[str, Label], queries: Sequence[Query]) -> dict[str, Any]:
+def _scope(suite: Suite, predictions: Mapping[str, Answer], queries: Sequence[Query]) -> dict[str, Any]:
     cases = [Case(predictions[item.query_id], suite.configurations[item.target_id].truth) for item in queries]
-    return {**score_cases(cases), **source_cost(suite, queries)}
+    given = answers(cases)
+    return {
+        **score_cases(cases),
+        "answers": given,
+        "undecided": sum(given["undecided"].values()),
+        **source_cost(suite, queries),
+    }

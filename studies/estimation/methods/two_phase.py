@@ -1,4 +1,4 @@
-"""Two phases: a device peaks either in the rollout or while weights are handed over. Two learned constants."""
+"""Two phases: a device peaks in the rollout or at the weight sync; one constant for each is learned."""
 
 from __future__ import annotations
 
@@ -117,10 +117,10 @@ class TwoPhase(Method):
         """What the page says."""
         return About(
             claim=(
-                "A device peaks in one of two phases. Either the generation engine holds its reservation beside "
-                "the trainer's resident shards, or weights are gathered and handed to the engine; that phase "
-                "takes no account of the reservation and loads offloaded shards back. Only one constant for "
-                "each phase is learned, with an interval."
+                "A device peaks in one of two phases. Either the generation engine holds its reservation "
+                "beside the trainer's resident shards, or weights are gathered and handed to the engine; "
+                "that phase takes no account of the reservation and loads offloaded shards back. Only one "
+                "constant for each phase is learned, with an interval."
             ),
             formula=(
                 "rollout = generation budget + resident actor shards + largest unit",
