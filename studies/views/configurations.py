@@ -5,8 +5,10 @@ from __future__ import annotations
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
+from studies.estimation.development import WORD
 from studies.estimation.labels import UNRESOLVED
 from studies.models import Configuration, Study
+from studies.services.scores.development import load_development
 from studies.services.scores.panel import Panel, PanelRow
 from studies.text.words import label_words
 from studies.views.common import get_study, panel_or_problem, study_page
@@ -95,6 +97,14 @@ def _columns(panel: Panel) -> dict:
         columns[f"{method}_predicted_peak_mib"] = read(
             lambda row, name=method: _predicted(row, name, "peak_mib")
         )
+    for item in load_development(panel.study, panel.resolutions):
+        named = {prediction.configuration_id: prediction for prediction in item.panel}
+        for field in ("predicted_state", "predicted_peak_mib"):
+            columns[f"{WORD}_{item.method}_{field}"] = read(
+                lambda row, named=named, field=field: getattr(
+                    named.get(row.configuration.configuration_id), field, None
+                )
+            )
     return columns
 
 

@@ -20,7 +20,7 @@ from studies.models import PredictionSet, Study
 from studies.services.errors import ServiceError
 from studies.services.plan import protocols
 from studies.services.plan.pools import fitting_pool, measured_pool, pool_of, targets
-from studies.services.predictions.recorded import development_sets, method_predictions
+from studies.services.predictions.recorded import development_sets, method_predictions, panel_set
 from studies.services.predictions.seals import record_set
 
 
@@ -61,6 +61,19 @@ def record_development(study: Study, name: str) -> list[PredictionSet]:
                 pool,
             )
     return [item for item in development_sets(study) if item.method == name]
+
+
+def record_all_developments(study: Study) -> dict[str, int]:
+    """Record every method in development on a study that has predictions of its own.
+
+    Returns how many sets each method has; empty for a study that fits nothing, or has predicted nothing yet.
+    """
+    if panel_set(study) is None:
+        return {}
+    return {
+        method.name: len(record_development(study, method.name))
+        for method in methods_in_development(protocols.rules(study))
+    }
 
 
 def _fitting_rules(study: Study) -> ProtocolRules:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from studies.estimation.methods.component_regression import ComponentRegression, Term
-from studies.estimation.methods.donor_copy import DonorCandidate, DonorCopy
-from studies.estimation.study import restore
+from studies.estimation.development import development_rules
+from studies.estimation.methods import method_class
+from studies.estimation.reasons import Reasons
+from studies.estimation.study import FittedStudy, restore
 from studies.estimation.volumes import StartupBudget, component_volumes, startup_budget
 from studies.models import Configuration, FittedModel, PredictionSet, Study
 from studies.services.errors import ServiceError
@@ -42,28 +43,6 @@ class Volumes:
         return sum(volume.gib for volume in self.components)
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """What a recorded fit says about one configuration.
-
-    Attributes:
-        donors: permitted donors, the copied one first; empty where the fit copies none.
-        terms: addends of the regression's peak, the intercept first; empty where the fit has no regression.
-    """
-
-    donors: tuple[DonorCandidate, ...]
-    terms: tuple[Term, ...]
-
-    @property
-    def fitted_peak_gib(self) -> float:
-        """The regression's peak: the sum of its terms."""
-        return sum(term.contribution_gib for term in self.terms)
-
-    @property
-    def fitted_peak_mib(self) -> float:
-        return sum(term.contribution_mib for term in self.terms)
-
-
 def fit_behind(prediction_set: PredictionSet) -> FittedModel | None:
     """The fit that made a set; a follow-up's is its parent's."""
     seen: PredictionSet | None = prediction_set
@@ -72,23 +51,38 @@ def fit_behind(prediction_set: PredictionSet) -> FittedModel | None:
     return None if seen is None else seen.fitted_model
 
 
-def explain(model: FittedModel, configuration: Configuration) -> Explanation:
-    """Donors and regression terms of a recorded fit for one configuration. Nothing is fitted.
+def restored(prediction_set: PredictionSet) -> FittedStudy | None:
+    """The recorded fit behind a set, ready to be applied; None where none is recorded. Nothing is fitted.
 
     Raises ``ServiceError`` or ``EstimationError`` where the recorded fit cannot be applied again.
     """
+    model = fit_behind(prediction_set)
+    if model is None:
+        return None
     study = model.study
     rules = protocols.rules(study)
-    fitted = restore(model.parameters, fitting_pool(study, rules), rules)
-    target = target_of(configuration, architectures(pool_of(study)))
-    donors: tuple[DonorCandidate, ...] = ()
-    terms: tuple[Term, ...] = ()
-    for method in fitted.methods:
-        if isinstance(method, DonorCopy):
-            donors = tuple(method.candidates(target))
-        elif isinstance(method, ComponentRegression):
-            terms = tuple(method.terms(target))
-    return Explanation(donors, terms)
+    if prediction_set.kind == PredictionSet.Kind.DEVELOPMENT:
+        name = prediction_set.predictions.values_list("method", flat=True).first()
+        rules = development_rules(rules, method_class(name or ""))
+    return restore(model.parameters, fitting_pool(study, rules), rules)
+
+
+def explain(prediction_set: PredictionSet, configuration: Configuration) -> dict[str, Reasons]:
+    """Each method's own reasons, by its name, from the set's recorded fit; empty without a fit.
+
+    Raises ``ServiceError`` or ``EstimationError`` where the recorded fit cannot be applied again.
+    """
+    fitted = restored(prediction_set)
+    if fitted is None:
+        return {}
+    target = target_of(configuration, architectures(pool_of(_fit_study(prediction_set))))
+    return {method.name: method.explain(target) for method in fitted.methods}
+
+
+def _fit_study(prediction_set: PredictionSet) -> Study:
+    model = fit_behind(prediction_set)
+    assert model is not None
+    return model.study
 
 
 def fitting_study(configuration: Configuration) -> Study | None:

@@ -83,6 +83,13 @@ def load_development(study: Study, resolutions: Mapping[str, Resolution]) -> lis
     ]
 
 
+def pool_truths(study: Study) -> dict[str, Truth]:
+    """What was observed of the pool's labelled configurations, by id; empty for a study without a pool."""
+    if study.pool is None:
+        return {}
+    return {item.configuration_id: Truth.of_pool(item) for item in measured_pool(study.pool)}
+
+
 def _development(
     name: str,
     sets: Sequence[PredictionSet],

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from studies.estimation.labels import Label, Resolution, resolve
+from studies.estimation.labels import UNDECIDED, Label, Resolution, resolve
 from studies.estimation.rules import ProtocolRules
 from studies.models import (
     Attempt,
@@ -132,6 +132,10 @@ class Panel:
 
 def cell_state(predicted: str, resolution: Resolution) -> str:
     """What a prediction and what is known of its target say together: a key of ``MARKS``."""
+    if predicted == UNDECIDED:
+        if resolution.label is None:
+            return "undecided_unscored"
+        return "undecided_usable" if resolution.label is Label.WITHIN_MARGIN else "undecided_other"
     approves = Label(predicted).approves
     if resolution.label is None:
         if not approves:
