@@ -40,10 +40,10 @@ MARKS: dict[str, Mark] = {
     ),
     "rejected_rightly": Mark("rejected, rightly", GREY, "–", "line-ew-open", short="rejected, rightly"),
     "undecided_usable": Mark(
-        "usable, undecided", PURPLE, "◇", "diamond-open", pattern=".", short="usable, undecided", hollow=True
+        "usable, undecided", PURPLE, "◇", "diamond-open", pattern=".", short="undecided", hollow=True
     ),
     "undecided_other": Mark(
-        "not usable, undecided", GREY, "◇", "diamond-open", pattern=".", short="not usable, undecided",
+        "not usable, undecided", GREY, "◇", "diamond-open", pattern=".", short="other undecided",
         hollow=True,
     ),
     "undecided_unscored": Mark(

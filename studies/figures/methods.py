@@ -68,7 +68,8 @@ def coverage_figure(curves: Sequence[Curve], *, usable: int) -> go.Figure:
     """Bad approvals to the right, useful ones upwards; a curve a method, the real margin as a large mark."""
     figure = go.Figure()
     for number, curve in enumerate(curves):
-        points = [CoveragePoint(None, 0, 0), *curve.points]
+        moving = [point for point in curve.points if point.margin_mib is not None]
+        points = [CoveragePoint(None, 0, 0), *moving] if moving else []
         figure.add_scatter(
             x=[point.bad for point in points],
             y=[point.useful for point in points],

@@ -16,7 +16,7 @@ from studies.figures.peaks import PeakRow, own_peaks
 from studies.figures.volumes import Bar, Segment, volumes_figure
 from studies.models import Configuration, Pool, PoolOutcome, Prediction, PredictionSet
 from studies.services.errors import ServiceError
-from studies.services.predictions.explanations import Volumes, explain, volumes_of
+from studies.services.predictions.explanations import RecordedFits, Volumes, volumes_of
 from studies.services.predictions.recorded import in_method_order
 from studies.services.scores.folds import measured
 from studies.services.scores.panel import PanelRow, cell_state, load_panel
@@ -171,7 +171,8 @@ def _sets(found: Configuration, resolution: Resolution | None) -> list[SetView]:
         (key.study_id, key.fold, *named) if _in_development(key) else (key.pk,): key
         for key, named in grouped.items()
     }
-    return [_set_view(key, grouped[key], found, resolution) for key in newest.values()]
+    fits = RecordedFits()
+    return [_set_view(key, grouped[key], found, resolution, fits) for key in newest.values()]
 
 
 def _set_view(
@@ -179,11 +180,12 @@ def _set_view(
     named: dict[str, Prediction],
     found: Configuration,
     resolution: Resolution | None,
+    fits: RecordedFits,
 ) -> SetView:
     reasons: dict[str, Reasons] = {}
     problem = ""
     try:
-        reasons = explain(prediction_set, found)
+        reasons = fits.explain(prediction_set, list(named), found)
     except (ServiceError, EstimationError) as error:
         problem = str(error)
     lines = [
@@ -217,8 +219,10 @@ def _volumes_figure(found: Configuration, volumes: Volumes, sets: Sequence[SetVi
         for item in view.lines:
             for stack in item.reasons.stacks if item.reasons else ():
                 title = f"{stack.title}: {stack.verdict}" if stack.verdict else stack.title
-                if view.development or len([other for other in sets if not other.development]) > 1:
+                if len({other.prediction_set.study_id for other in sets}) > 1:
                     title += f"<br>{view.title}"
+                elif view.development:
+                    title += ", development"
                 parts = [Segment(feature_words(part.name), part.gib) for part in stack.parts if part.gib > 0]
                 bars.append(Bar(title, parts, stack.low_gib, stack.high_gib))
     return volumes_figure(

@@ -157,7 +157,7 @@ def method(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         context = {"problem": str(error)}
     if figure := context.get("residuals"):
         context["residuals"] = residuals_figure(figure, found.about().residual_title)
-    return study_page(request, study, "method", method=found, about=found.about(), **context)
+    return study_page(request, study, "method", name=name, about=found.about(), **context)
 
 
 def _name(choice: Choice, other: Choice) -> str:

@@ -132,6 +132,8 @@ class TwoPhase(Method):
                 "Its second phase was taken from looking at the offloaded peaks of these very families.",
                 "How the weight sync falls with the number of GPUs is an assumption: settings with offload "
                 "were measured on two GPUs only.",
+                "Outside the fit it approved two Granite settings (mathematics, two GPUs, a long horizon) "
+                "that lay above the margin, and no volume explains them.",
                 "It knows one type of device and one trainer.",
             ),
             residual_title="measured peak less the phase's volumes, MiB",

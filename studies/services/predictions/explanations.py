@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from studies.estimation.development import development_rules
 from studies.estimation.methods import method_class
 from studies.estimation.reasons import Reasons
 from studies.estimation.study import FittedStudy, restore
-from studies.estimation.volumes import StartupBudget, component_volumes, startup_budget
+from studies.estimation.pool import Pool as FittingPool
+from studies.estimation.rules import ProtocolRules
+from studies.estimation.volumes import Architecture, StartupBudget, component_volumes, startup_budget
 from studies.models import Configuration, FittedModel, PredictionSet, Study
 from studies.services.errors import ServiceError
 from studies.services.plan import protocols
@@ -51,38 +54,43 @@ def fit_behind(prediction_set: PredictionSet) -> FittedModel | None:
     return None if seen is None else seen.fitted_model
 
 
-def restored(prediction_set: PredictionSet) -> FittedStudy | None:
-    """The recorded fit behind a set, ready to be applied; None where none is recorded. Nothing is fitted.
+class RecordedFits:
+    """Recorded fits, ready to be applied again. Nothing is fitted; what several fits share is read once."""
 
-    Raises ``ServiceError`` or ``EstimationError`` where the recorded fit cannot be applied again.
-    """
-    model = fit_behind(prediction_set)
-    if model is None:
-        return None
-    study = model.study
-    rules = protocols.rules(study)
-    if prediction_set.kind == PredictionSet.Kind.DEVELOPMENT:
-        name = prediction_set.predictions.values_list("method", flat=True).first()
-        rules = development_rules(rules, method_class(name or ""))
-    return restore(model.parameters, fitting_pool(study, rules), rules)
+    def __init__(self) -> None:
+        self._read: dict[int, tuple[ProtocolRules, FittingPool, dict[str, Architecture]]] = {}
 
+    def restored(self, prediction_set: PredictionSet, method: str) -> FittedStudy | None:
+        """The fit behind a set that has ``method``; None where none is recorded.
 
-def explain(prediction_set: PredictionSet, configuration: Configuration) -> dict[str, Reasons]:
-    """Each method's own reasons, by its name, from the set's recorded fit; empty without a fit.
+        Raises ``ServiceError`` or ``EstimationError`` where the recorded fit cannot be applied again.
+        """
+        model = fit_behind(prediction_set)
+        if model is None:
+            return None
+        rules, pool, _ = self._of(model.study)
+        if prediction_set.kind == PredictionSet.Kind.DEVELOPMENT:
+            rules = development_rules(rules, method_class(method))
+        return restore(model.parameters, pool, rules)
 
-    Raises ``ServiceError`` or ``EstimationError`` where the recorded fit cannot be applied again.
-    """
-    fitted = restored(prediction_set)
-    if fitted is None:
-        return {}
-    target = target_of(configuration, architectures(pool_of(_fit_study(prediction_set))))
-    return {method.name: method.explain(target) for method in fitted.methods}
+    def explain(
+        self, prediction_set: PredictionSet, methods: Sequence[str], configuration: Configuration
+    ) -> dict[str, Reasons]:
+        """Each method's own reasons, by its name, from the set's recorded fit; empty without a fit.
 
+        Raises ``ServiceError`` or ``EstimationError`` where the recorded fit cannot be applied again.
+        """
+        model, fitted = fit_behind(prediction_set), self.restored(prediction_set, methods[0])
+        if model is None or fitted is None:
+            return {}
+        target = target_of(configuration, self._of(model.study)[2])
+        return {method.name: method.explain(target) for method in fitted.methods}
 
-def _fit_study(prediction_set: PredictionSet) -> Study:
-    model = fit_behind(prediction_set)
-    assert model is not None
-    return model.study
+    def _of(self, study: Study) -> tuple[ProtocolRules, FittingPool, dict[str, Architecture]]:
+        if study.pk not in self._read:
+            rules = protocols.rules(study)
+            self._read[study.pk] = rules, fitting_pool(study, rules), architectures(pool_of(study))
+        return self._read[study.pk]
 
 
 def fitting_study(configuration: Configuration) -> Study | None:

@@ -10,7 +10,7 @@ from studies.estimation.development import PANEL, WORD, summary
 from studies.estimation.methods import Method
 from studies.estimation.reasons import Learned
 from studies.models import PredictionSet, Study
-from studies.services.predictions.explanations import restored
+from studies.services.predictions.explanations import RecordedFits
 from studies.services.predictions.recorded import fold_sets, panel_set
 from studies.services.scores.development import Development, load_development
 from studies.services.scores.panel import load_panel
@@ -44,8 +44,9 @@ def method_card(study: Study, method: type[Method]) -> dict[str, Any]:
     developed = [item for item in load_development(study, panel.resolutions) if item.method == method.name]
     sets = _sets(study, method.name, developed)
     learned, formula, residuals = [], (), ()
+    fits = RecordedFits()
     for prediction_set in sets:
-        fitted = restored(prediction_set)
+        fitted = fits.restored(prediction_set, method.name)
         if fitted is None:
             continue
         own = fitted.method(method.name)
