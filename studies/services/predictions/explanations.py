@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from studies.estimation.development import development_rules
 from studies.estimation.methods import method_class
-from studies.estimation.reasons import Reasons
-from studies.estimation.study import FittedStudy, restore
 from studies.estimation.pool import Pool as FittingPool
+from studies.estimation.reasons import Reasons
 from studies.estimation.rules import ProtocolRules
+from studies.estimation.study import FittedStudy, restore
 from studies.estimation.volumes import Architecture, StartupBudget, component_volumes, startup_budget
 from studies.models import Configuration, FittedModel, PredictionSet, Study
 from studies.services.errors import ServiceError
