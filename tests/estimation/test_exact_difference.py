@@ -103,7 +103,9 @@ def donors_of(peaks, failed=(), **changes):
                            **changes)
         for place, peak in enumerate(peaks)
     ] + [
-        pool_configuration(f"lost-{place}", Label.MEMORY_FAILURE, model_id=models[place % 2], elements=size * GIB)
+        pool_configuration(
+            f"lost-{place}", Label.MEMORY_FAILURE, model_id=models[place % 2], elements=size * GIB
+        )
         for place, size in enumerate(failed)
     ]  # fmt: skip
 
@@ -149,7 +151,7 @@ def test_a_donor_with_the_targets_own_settings_gives_its_own_peak(peak):
 
 
 def test_the_difference_is_exact():
-    """A share of 0.37 against 0.5 of 40,960 MiB, shards of 4 GiB elements over 2 GPUs; other numbers differ."""
+    """A share of 0.37 against 0.5 of 40,960 MiB, and shards of 8 GiB that are offloaded."""
     donor = pool_configuration("cfg", peak=30_000.0, vllm_gpu_memory_utilization=0.5)
     found = one(donor, wanted=target(vllm_gpu_memory_utilization=0.37, parameter_offload=True))
     assert found.interval.low == pytest.approx(30_000 + (0.37 - 0.5) * CAPACITY - 8 * 1024)

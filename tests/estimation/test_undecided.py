@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -130,7 +132,7 @@ def test_more_margin_never_approves_less(rows):
         for place, (predicted, seen) in enumerate(rows)
     ]
     curve = coverage_curve(found)
-    for one, other in zip(curve, curve[1:], strict=False):
+    for one, other in pairwise(curve):
         assert one.margin_mib < other.margin_mib
         assert one.useful <= other.useful
         assert one.bad <= other.bad
