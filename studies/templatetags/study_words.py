@@ -1,4 +1,4 @@
-"""The study's names as pages write them."""
+"""The study's names as pages write them, and what they ask of a file."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 
 from studies.estimation.reasons import Cell, Column, Ref, Table
 from studies.models import Pool
+from studies.services.outcomes.evidence_files import bytes_are_here
 from studies.text import words
 from studies.text.sentences import feature_words
 
@@ -63,3 +64,6 @@ def _cell(value: Cell, column: Column, pool: Pool | None) -> ShownCell:
 def _sentence_word(text: str) -> str:
     """A feature's protocol name in words; every other text as it is."""
     return feature_words(text) if text.endswith("_gib") else text
+
+
+register.filter("bytes_are_here", bytes_are_here)
