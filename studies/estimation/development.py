@@ -130,6 +130,8 @@ def summary(
 ) -> dict[str, Any]:
     """Counts of one method in one scope. A target without a truth is unscored, never right or wrong.
 
+    `approved` is all approvals: those by observed label and the unscored ones.
+
     With `undecided_as_rejected`, undecided usable targets count as rejected, and the result says so.
     """
     found = list(predictions)
@@ -140,8 +142,9 @@ def summary(
     approved, rejected, undecided = given["approved"], given["rejected"], given["undecided"]
     within = Label.WITHIN_MARGIN.value
     unscored = [item for item in found if item.configuration_id not in truths]
+    unscored_approved = sum(item.approves for item in unscored)
     counts = {
-        "approved": sum(approved.values()),
+        "approved": sum(approved.values()) + unscored_approved,
         "approved_above_margin": approved[Label.ABOVE_MARGIN.value],
         "approved_memory_failure": approved[Label.MEMORY_FAILURE.value],
         "approved_within_margin": approved[within],
@@ -151,7 +154,7 @@ def summary(
         "undecided_other": sum(undecided.values()) - undecided[within],
         "undecided_within_margin": undecided[within],
         "unscored": len(unscored),
-        "unscored_approved": sum(item.approves for item in unscored),
+        "unscored_approved": unscored_approved,
         "unscored_undecided": sum(item.undecided for item in unscored),
     }
     if undecided_as_rejected:
