@@ -91,6 +91,8 @@ def load_scopes(study: Study, panel: Panel, developed: Sequence[Development]) ->
     for prediction_set in fold_sets(study):
         rows = rows_of(prediction_set)
         configurations = {row.configuration.configuration_id: row.configuration for row in rows}
+        for configuration in configurations.values():
+            configuration.pool = study.pool  # read already; their addresses need it
         named: dict[str, dict[str, Prediction]] = {}
         for row in rows:
             named.setdefault(row.method, {})[row.configuration.configuration_id] = method_prediction(row)
@@ -114,6 +116,8 @@ def load_scopes(study: Study, panel: Panel, developed: Sequence[Development]) ->
 
 def _panel_scope(panel: Panel, developed: Sequence[Development]) -> Scope:
     configurations = {row.configuration.configuration_id: row.configuration for row in panel.rows}
+    for configuration in configurations.values():
+        configuration.study = panel.study  # read already; their addresses need it
     sides = [
         MethodSide(
             method,
