@@ -49,7 +49,12 @@ def residuals_figure(residuals: Sequence[Residual], title: str) -> go.Figure:
         margin={"l": 8, "r": 8, "t": 12, "b": 56},
         xaxis={"title": {"text": title}, "tickformat": ",d", "zeroline": True},
         yaxis={"automargin": True, "categoryorder": "array", "categoryarray": lines[::-1]},
-        meta={"narrow": {"yaxis": {"tickfont": {"size": 10}}, "xaxis": {"nticks": 4}}},
+        meta={
+            "narrow": {
+                "yaxis": {"tickfont": {"size": 10}},
+                "xaxis": {"nticks": 4, "title": {"text": "MiB"}},
+            }
+        },
     )
     return figure
 
@@ -109,6 +114,6 @@ def coverage_figure(curves: Sequence[Curve], *, usable: int) -> go.Figure:
                "tickformat": "d"},
         yaxis={"title": {"text": "usable settings approved"}, "range": [-0.5, usable + 1.5],
                "tickformat": "d", "automargin": True},
-        meta={"narrow": {"height": 620, "margin": {"b": 320}}},
+        meta={"narrow": {"height": 620, "margin": {"b": 320}, "xaxis": {"title": {"text": "bad approvals"}}}},
     )  # fmt: skip
     return figure

@@ -215,7 +215,7 @@ def _volumes_figure(found: Configuration, volumes: Volumes, sets: Sequence[SetVi
     for view in sets:
         for item in view.lines:
             for stack in item.reasons.stacks if item.reasons else ():
-                title = f"{stack.title}: {stack.verdict}" if stack.verdict else stack.title
+                title = f"{stack.title}<br>{stack.verdict}" if stack.verdict else stack.title
                 if len({other.prediction_set.study_id for other in sets}) > 1:
                     title += f"<br>{view.title}"
                 elif view.development:
@@ -263,13 +263,13 @@ def _peaks(found: Configuration, sets: Sequence[SetView], observed: list[PeakRow
 
 def _predicted_rows(item: PredictionLine, development: bool) -> list[PeakRow]:
     """A method's peak with its interval, and the measured neighbours that it was carried over from."""
-    name = method_words(item.prediction.method) + (", development" if development else "")
+    name = method_words(item.prediction.method) + ("<br>development" if development else "")
     row = item.prediction
     rows = [PeakRow(name, "predicted", row.peak_mib, row.lower_peak_mib, row.upper_peak_mib)]
     for neighbour in item.reasons.neighbours if item.reasons else ():
         rows.append(
             PeakRow(
-                f"{name}: neighbours",
+                f"{method_words(row.method)}<br>neighbours",
                 "neighbour_failed" if neighbour.at_least else "neighbour",
                 neighbour.peak_mib,
                 words=f"{neighbour.configuration_id}, {family_words(neighbour.family)}",
