@@ -12,7 +12,8 @@ from django.http import HttpRequest
 from admission import models as tables
 from admission.models.base import IssueRecord, Origin
 from admission.services.recording import record_row, stated_time
-from rlvram_site.record_admin import RecordAdmin, is_staff
+from rlvram_site.access import is_staff
+from rlvram_site.record_admin import RecordAdmin
 
 # What the site itself knows of a row that somebody types.
 _FILLED = (
@@ -55,7 +56,7 @@ class AddedRecordAdmin(RecordAdmin):
     ordering = ("-sort_at", "-id")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_staff(request)
+        return is_staff(request.user)
 
     def get_exclude(self, request: HttpRequest, obj: Any = None) -> Any:
         return _FILLED if obj is None else ("stated",)

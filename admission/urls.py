@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from admission.views import estimates, issues, proposals, records
+from admission.views import conformance, estimates, issues, proposals, records
 
 ISSUE = "<str:owner>/<str:name>/<int:number>/"
 
@@ -10,6 +10,7 @@ urlpatterns = [
     path("", issues.issue_list, name="admission"),
     path("calculator/", estimates.calculator, name="admission-calculator"),
     path("replay/", estimates.replay, name="admission-replay"),
+    path("conformance/", conformance.page, name="admission-conformance"),
     path(ISSUE, issues.issue, name="admission-issue"),
     path(f"{ISSUE}changes/", records.changes, name="admission-changes"),
     path(f"{ISSUE}witnesses/", records.witnesses, name="admission-witnesses"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from itertools import product
 from typing import Any
 
 import django_filters as filters
@@ -28,7 +29,7 @@ from admission.models import (
     Witness,
 )
 from admission.services.standing import open_questions
-from admission.services.witnesses import UNSCORED, WitnessClass, classify
+from admission.services.witnesses import UNSCORED, WitnessClass, classify, with_usable_exceeded
 from rlvram_site.api.filters import FlagFilter, RecordFilterSet
 
 
@@ -143,12 +144,13 @@ class RelatedFilter(RecordFilter):
 
 
 def _pairs(names: set[Any]) -> Q:
-    """Decisions with outcomes that make one of the classes ``names``."""
+    """Rows of the classes ``names``, among rows that say whether more than the usable was measured."""
     found = Q(pk__in=[])
-    for decision in Witness.Decision.values:
-        for outcome in Witness.Outcome.values:
-            if classify(decision, outcome) in names:
-                found |= Q(decision=decision, outcome=outcome)
+    for decision, outcome, exceeded in product(
+        Witness.Decision.values, Witness.Outcome.values, (False, True)
+    ):
+        if classify(decision, outcome, usable_exceeded=exceeded) in names:
+            found |= Q(decision=decision, outcome=outcome, usable_exceeded=exceeded)
     return found
 
 
@@ -163,11 +165,12 @@ class WitnessFilter(RecordFilter):
         fields = ["decision", "outcome", "trusted", "key"]
 
     def by_class(self, queryset: QuerySet, name: str, value: str) -> QuerySet:
-        return queryset.filter(_pairs({WitnessClass(value)}))
+        rows = with_usable_exceeded(queryset, self.form.cleaned_data["as_of"])
+        return rows.filter(_pairs({WitnessClass(value)}))
 
     def by_scored(self, queryset: QuerySet, name: str, value: bool) -> QuerySet:
-        unscored = _pairs({*UNSCORED})
-        return queryset.exclude(unscored) if value else queryset.filter(unscored)
+        rows, unscored = with_usable_exceeded(queryset), _pairs({*UNSCORED})
+        return rows.exclude(unscored) if value else rows.filter(unscored)
 
 
 class OfWitnessFilter(RecordFilter):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from admission.api.views import estimates, evidence, issues
+from admission.api.views import conformance, estimates, evidence, issues
 
 issue_patterns = [
     path("", issues.IssueDetail.as_view(), name="api-issue"),
@@ -33,4 +33,5 @@ urlpatterns = [
     path("issues/<str:owner>/<str:name>/<int:number>/", include(issue_patterns)),
     path("replay/", estimates.Replay.as_view(), name="api-replay"),
     path("prices/", estimates.Prices.as_view(), name="api-prices"),
+    path("conformance/", conformance.ConformanceTable.as_view(), name="api-conformance"),
 ]

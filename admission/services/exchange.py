@@ -8,7 +8,6 @@ what is new, accepts what is there with the same content, and refuses all of it 
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass, field
@@ -22,7 +21,8 @@ from admission.models import TrackedIssue
 from admission.models.base import IssueRecord, Origin
 from admission.services.importing import locked_issue
 from admission.thread.reading import ExportError, storable, values
-from rlvram_site.ledger.canonical import canonical, canonical_json
+from rlvram_site.exchange import ExchangeError, check_digest, check_form, type_problem
+from rlvram_site.ledger.canonical import canonical, digest
 from rlvram_site.ledger.chain import record_all
 
 FORMAT = "rlvram-admission-record"
@@ -134,8 +134,11 @@ def _sorted(value: Any) -> Any:
 
 def document_sha256(document: dict[str, Any]) -> str:
     """Digest of everything but the digest itself."""
-    rest = {key: value for key, value in document.items() if key != "sha256"}
-    return hashlib.sha256(canonical_json(rest).encode()).hexdigest()
+    return digest(_digested(document))
+
+
+def _digested(document: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key != "sha256"}
 
 
 def as_text(document: dict[str, Any]) -> str:
@@ -150,20 +153,19 @@ def read_document(text: str, name: str) -> dict[str, Any]:
         document = storable(found[0], name)
     except ExportError as error:
         raise RecordError(str(error)) from None
-    if len(found) != 1 or not isinstance(document, dict):
+    if len(found) != 1:
         raise RecordError(f"{name}: expected one JSON object as export_record writes it")
-    if document.get("format") != FORMAT:
-        raise RecordError(f"{name}: format is {document.get('format')!r:.60}; expected {FORMAT!r}")
-    if document.get("version") != VERSION:
-        raise RecordError(f"{name}: version is {document.get('version')!r:.60}; this site reads {VERSION}")
+    try:
+        check_form(document, name, form=FORMAT, version=VERSION)
+    except ExchangeError as error:
+        raise RecordError(str(error)) from None
     unknown = sorted(set(document) - set(SECTIONS) - {"format", "version", "issue", "sha256"})
     if unknown:
         raise RecordError(f"{name}: unknown part {unknown[0]!r:.60}; expected {', '.join(SECTIONS)}")
-    computed = document_sha256(document)
-    if document.get("sha256") != computed:
-        raise RecordError(
-            f"{name}: sha256 is {document.get('sha256')!r:.80}, the content's is {computed}: it was changed"
-        )
+    try:
+        check_digest(_digested(document), document.get("sha256"), name)
+    except ExchangeError as error:
+        raise RecordError(str(error)) from None
     return document
 
 
@@ -242,9 +244,8 @@ def _row(
                 raise RecordError(f"{where}: {column_name}: no {column.related_model.__name__} {value!r:.60}")
             setattr(row, column_name, target)
             continue
-        expected = _expected_type(column)
-        if expected and not (type(value) is expected[0] or (value is None and column.null)):
-            raise RecordError(f"{where}: {column_name}: found {value!r:.60}; expected {expected[1]}")
+        if expected := type_problem(column, value):
+            raise RecordError(f"{where}: {column_name}: found {value!r:.60}; expected {expected}")
         setattr(row, column_name, value)
     references = [f.name for f in row._meta.concrete_fields if isinstance(f, models.ForeignKey)]
     try:
@@ -260,17 +261,6 @@ def _row(
     if missing:
         raise RecordError(f"{where}: {missing[0]} is missing")
     return row
-
-
-def _expected_type(column: Any) -> tuple[type, str] | None:
-    """The JSON type of a column, where Django would quietly convert another one."""
-    if isinstance(column, models.CharField | models.TextField):
-        return str, "text"
-    if isinstance(column, models.DateField):
-        return str, "a day or time as text"
-    if isinstance(column, models.BooleanField):
-        return bool, "true or false"
-    return (int, "a whole number") if isinstance(column, models.IntegerField) else None
 
 
 def _self_references(model: type[IssueRecord]) -> list[Any]:

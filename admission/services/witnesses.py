@@ -1,5 +1,8 @@
 """The class of an admission decision, from the decision and what happened. Nothing else decides it.
 
+An admitted run that completed and yet held more than was usable, at its peak or afterwards, was no safe
+admission: the limit that admitted it was not the one that let it run. Only increments are compared.
+
 A refusal is never an over-refusal because something larger once ran: that is the weaker flag
 ``contradicted_by``. What did not run to a result stays unscored and is counted beside the rest.
 """
@@ -11,6 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from django.db.models import Exists, OuterRef, QuerySet
+
 from admission.models import Measurement, RecordedReplay, TrackedIssue, Witness
 from admission.services.standing import until
 
@@ -19,6 +24,7 @@ class WitnessClass(StrEnum):
     """What a decision turned out to be."""
 
     UNSAFE_ADMISSION = "unsafe_admission"
+    USABLE_EXCEEDED = "usable_exceeded"
     SAFE_ADMISSION = "safe_admission"
     UNSCORED_ADMISSION = "unscored_admission"
     OVER_REFUSAL = "over_refusal"
@@ -39,9 +45,25 @@ _CLASSES = {
 UNSCORED = frozenset({WitnessClass.UNSCORED_ADMISSION, WitnessClass.UNSCORED_REFUSAL})
 
 
-def classify(decision: str, outcome: str) -> WitnessClass:
-    """The class of a decision with its outcome. Raises ``KeyError`` for anything else."""
-    return _CLASSES[decision, outcome]
+def classify(decision: str, outcome: str, *, usable_exceeded: bool = False) -> WitnessClass:
+    """The class of a decision with its outcome; ``usable_exceeded``: an increment was above the usable.
+
+    Raises ``KeyError`` for anything else.
+    """
+    found = _CLASSES[decision, outcome]
+    if found is WitnessClass.SAFE_ADMISSION and usable_exceeded:
+        return WitnessClass.USABLE_EXCEEDED
+    return found
+
+
+def with_usable_exceeded(rows: QuerySet[Witness], as_of: dt.date | None = None) -> QuerySet[Witness]:
+    """``rows`` with the column ``usable_exceeded``: :attr:`ScoredWitness.usable_exceeded` as a query."""
+    above = until(Measurement.objects.all(), as_of).filter(
+        witness=OuterRef("pk"),
+        basis=Measurement.Basis.INCREMENT,
+        size_bytes__gt=OuterRef("usable_bytes"),
+    )
+    return rows.annotate(usable_exceeded=Exists(above))
 
 
 @dataclass
@@ -54,7 +76,9 @@ class ScoredWitness:
 
     @property
     def name(self) -> WitnessClass:
-        return classify(self.witness.decision, self.witness.outcome)
+        return classify(
+            self.witness.decision, self.witness.outcome, usable_exceeded=bool(self.usable_exceeded)
+        )
 
     @property
     def scored(self) -> bool:
@@ -69,6 +93,13 @@ class ScoredWitness:
     def measured_bytes(self) -> int | None:
         """Largest increment that was measured."""
         return max((m.size_bytes for m in self.increments), default=None)
+
+    @property
+    def usable_exceeded(self) -> bool | None:
+        """Whether the largest increment, peak or retained, was above the usable bytes; None if unknown."""
+        if self.measured_bytes is None or self.witness.usable_bytes is None:
+            return None
+        return self.measured_bytes > self.witness.usable_bytes
 
     @property
     def under_estimated(self) -> bool | None:

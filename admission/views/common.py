@@ -15,6 +15,7 @@ from django.urls import reverse
 
 from admission.dates import FIRST_YEAR, LAST_YEAR
 from admission.models import TrackedIssue
+from rlvram_site.access import is_staff
 
 PAGES = (
     ("admission-issue", "What holds"),
@@ -79,7 +80,7 @@ def staff_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
             return redirect_to_login(request.get_full_path())
-        if not request.user.is_staff:
+        if not is_staff(request.user):
             raise PermissionDenied("Only staff may record")
         return view(request, *args, **kwargs)
 

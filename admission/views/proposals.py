@@ -13,6 +13,7 @@ from admission.forms import ProposalForm
 from admission.models import Proposal, TrackedIssue
 from admission.services.recording import decide
 from admission.views.common import as_of, find_issue, page_context, staff_only
+from rlvram_site.access import is_staff
 
 PER_PAGE = 40
 
@@ -58,7 +59,7 @@ def _page(
         pending = pending.filter(kind=kind)
     page = Paginator(pending, PER_PAGE).get_page(request.GET.get("page"))
     forms: list[ProposalForm | None] = [None] * len(page)
-    if request.user.is_staff:
+    if is_staff(request.user):
         choices = ProposalForm.choices_for(issue)
         forms = [
             invalid

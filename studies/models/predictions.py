@@ -50,7 +50,16 @@ class PredictionSet(StudyRecord):
         ordering = ["study", "pk"]
 
     def __str__(self) -> str:
-        return f"{self.study.slug}: {self.fold or self.get_kind_display()}"
+        return f"{self.study.slug}: {self.name}"
+
+    @property
+    def name(self) -> str:
+        """What it is called within its study, in addresses and files: its held-out family, or ``panel``.
+
+        A set of a method in development has that word in front.
+        """
+        scope = self.fold or str(self.Kind.PANEL)
+        return f"{self.Kind.DEVELOPMENT}-{scope}" if self.kind == self.Kind.DEVELOPMENT else scope
 
 
 class Answer(models.TextChoices):

@@ -42,6 +42,15 @@ def family_words(family: str) -> str:
     return _FAMILIES.get(family, family)
 
 
+def set_words(fold: str, study: str = "", *, development: bool = False) -> str:
+    """A prediction set by its held-out family, empty for the panel's; with the study's title before it.
+
+    ``development`` is said of a set that is no blind prediction.
+    """
+    words = (f"held-out {family_words(fold)}" if fold else "panel") + (", development" if development else "")
+    return f"{study}: {words}" if study else words
+
+
 def label_words(label: str) -> str:
     """``memory_failure`` as ``memory failure``."""
     return _LABELS[label][0] if label in _LABELS else label.replace("_", " ")

@@ -22,7 +22,7 @@ from studies.services.scores.folds import measured
 from studies.services.scores.panel import PanelRow, cell_state, load_panel
 from studies.text.sentences import feature_words, planned_sentence, pool_sentence
 from studies.text.settings import SettingRow, differences, settings_rows
-from studies.text.words import family_words, method_words, sentence
+from studies.text.words import family_words, method_words, sentence, set_words
 from studies.views.common import get_study, study_page
 
 MIB_PER_GIB = 1024
@@ -132,7 +132,7 @@ def _context(found: Configuration, sets: Sequence[SetView]) -> dict[str, Any]:
         "volumes_figure": _volumes_figure(found, volumes, sets) if volumes else None,
         "sets": sets,
         "copies": [
-            (set_title(item.prediction_set), item)
+            (_set_title(item.prediction_set), item)
             for item in copies.order_by("prediction_set", "pk")[:MOST_COPIES]
         ],
     }
@@ -142,11 +142,9 @@ def _in_development(prediction_set: PredictionSet) -> bool:
     return prediction_set.kind == PredictionSet.Kind.DEVELOPMENT
 
 
-def set_title(prediction_set: PredictionSet) -> str:
-    """A prediction set in words."""
-    scope = f"held-out {family_words(prediction_set.fold)}" if prediction_set.fold else "panel"
-    development = ", development" if _in_development(prediction_set) else ""
-    return f"{prediction_set.study.title}: {scope}{development}"
+def _set_title(prediction_set: PredictionSet) -> str:
+    study = prediction_set.study.title
+    return set_words(prediction_set.fold, study, development=_in_development(prediction_set))
 
 
 def _sets(found: Configuration, resolution: Resolution | None) -> list[SetView]:
@@ -188,7 +186,7 @@ def _set_view(
     lines = [
         _line(named[method], found, resolution, reasons.get(method)) for method in in_method_order(named)
     ]
-    return SetView(prediction_set, set_title(prediction_set), lines, problem)
+    return SetView(prediction_set, _set_title(prediction_set), lines, problem)
 
 
 def _line(

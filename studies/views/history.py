@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from studies.figures.panel import panel_figure
-from studies.figures.timeline import Moment, history_figure
+from studies.figures.timeline import HistoryMark, history_figure
 from studies.models import Allocation, Amendment, Attempt, Event, Exclusion, NonLaunch, Protocol, Study
 from studies.services.history.timeline import SEALS, HistoryItem, timeline
 from studies.services.predictions.seals import SealState, seal_state
@@ -95,8 +95,8 @@ def history(request: HttpRequest, slug: str) -> HttpResponse:
     return response
 
 
-def _moment(item: HistoryItem) -> Moment:
-    return Moment(item.lane, item.title, item.at, item.ended_at)
+def _moment(item: HistoryItem) -> HistoryMark:
+    return HistoryMark(item.lane, item.title, item.at, item.ended_at)
 
 
 def _line(study: Study, item: HistoryItem, sealed_at: dt.datetime | None, as_of: dt.datetime | None) -> Line:

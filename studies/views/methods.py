@@ -18,18 +18,10 @@ from studies.services.predictions.comparison import Choice, choices, compare, sh
 from studies.services.scores.development import load_development
 from studies.services.scores.method_card import method_card
 from studies.services.scores.wrong import Scope, load_scopes
-from studies.text.words import family_words, method_words, sentence
+from studies.text.words import family_words, method_words, sentence, set_words
 from studies.views.common import get_study, panel_or_problem, study_page
 
 PER_PAGE = 100
-
-
-def set_words(choice: Choice) -> str:
-    """The set of a choice in words: whose panel it is, or which family was held out."""
-    found = choice.prediction_set
-    what = f"held-out {family_words(found.fold)}" if found.fold else "panel"
-    kind = ", development" if found.kind == PredictionSet.Kind.DEVELOPMENT else ""
-    return f"{found.study.title}, {what}{kind}"
 
 
 class CompareForm(forms.Form):
@@ -42,7 +34,7 @@ class CompareForm(forms.Form):
         super().__init__(data)
         groups: dict[str, list[tuple[str, str]]] = {}
         for choice in offered:
-            groups.setdefault(set_words(choice), []).append((choice.key, method_words(choice.method)))
+            groups.setdefault(_set_of(choice), []).append((choice.key, method_words(choice.method)))
         for name in ("left", "right"):
             field = cast(forms.ChoiceField, self.fields[name])
             field.choices = list(groups.items())
@@ -165,7 +157,13 @@ def _name(choice: Choice, other: Choice) -> str:
     name = sentence(method_words(choice.method))
     if choice.prediction_set.pk == other.prediction_set.pk:
         return name
-    return f"{name} ({set_words(choice)})"
+    return f"{name} ({_set_of(choice)})"
+
+
+def _set_of(choice: Choice) -> str:
+    found = choice.prediction_set
+    development = found.kind == PredictionSet.Kind.DEVELOPMENT
+    return set_words(found.fold, found.study.title, development=development)
 
 
 def _sentence(left: Choice, right: Choice, differing: int, both: int, either: int) -> str:

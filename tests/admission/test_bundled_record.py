@@ -129,7 +129,7 @@ def test_an_imported_thread_moves_to_another_site_whole(db, tmp_path):
         (lambda d: d["witnesses"][3].update(required_bytes=1.5), "found 1.5; expected a whole number"),
         (lambda d: d["witnesses"][3].update(required_bytes=-1), "required_bytes"),
         (lambda d: d["witnesses"][3].update(required_bytes=2**70), "required_bytes"),
-        (lambda d: d["witnesses"][3].update(title=None), "title: found None; expected text"),
+        (lambda d: d["witnesses"][3].update(title=None), "title: found None; expected a value"),
         (lambda d: d["witnesses"][3].update(key="Not A Key"), "key"),
         (lambda d: d["witnesses"][3].update(key="report"), "'report' was already used"),
         (lambda d: d["heads"][0].update(change="change-1"), "no Change 'change-1'"),

@@ -225,7 +225,9 @@ class QuestionSerializer(RecordSerializer):
 class WitnessSerializer(RecordSerializer):
     """One admission decision, what happened, and what follows from the two. Sizes are bytes."""
 
-    witness_class = serializers.SerializerMethodField(help_text="Derived from decision and outcome alone")
+    witness_class = serializers.SerializerMethodField(
+        help_text="Derived from decision, outcome and measurements"
+    )
     scored = serializers.SerializerMethodField(help_text="Whether it ran to a result")
     under_estimated = serializers.SerializerMethodField(help_text="null when that cannot be said")
     conditional = serializers.SerializerMethodField(help_text="Some interval starts after admission")

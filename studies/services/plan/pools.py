@@ -207,7 +207,7 @@ def _fit(model: FittedModel, tested: int | None) -> PoolFit:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PoolLabel:
     """What the summaries group: one pool configuration's place and label."""
 
     configuration_id: str
@@ -216,7 +216,7 @@ class Outcome:
     label: str
 
 
-def outcomes(pool: Pool) -> list[Outcome]:
+def outcomes(pool: Pool) -> list[PoolLabel]:
     """Place and label of every pool configuration, in two queries.
 
     Each family is named as its architectures are; a model of which none is known stands under its own id.
@@ -224,7 +224,7 @@ def outcomes(pool: Pool) -> list[Outcome]:
     recorded = dict(pool.architectures.values_list("model_id", "family"))
     rows = PoolOutcome.objects.filter(configuration__pool=pool).order_by("configuration__configuration_id")
     return [
-        Outcome(name, family_of(model, recorded.get(model)), source, label)
+        PoolLabel(name, family_of(model, recorded.get(model)), source, label)
         for name, model, source, label in rows.values_list(
             "configuration__configuration_id",
             "configuration__model_id",
@@ -234,7 +234,7 @@ def outcomes(pool: Pool) -> list[Outcome]:
     ]
 
 
-def labels_by(found: Iterable[Outcome], group: Callable[[Outcome], str]) -> dict[str, Counter[str]]:
+def labels_by(found: Iterable[PoolLabel], group: Callable[[PoolLabel], str]) -> dict[str, Counter[str]]:
     """Number of configurations by group and label, groups in alphabetical order."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for outcome in found:

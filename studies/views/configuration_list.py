@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from studies.estimation.development import WORD
-from studies.estimation.labels import UNRESOLVED
+from studies.estimation.labels import UNRESOLVED, parse_answer
+from studies.estimation.tables import outcome_cells, prediction_cells
 from studies.models import Configuration, Study
 from studies.services.scores.development import load_development
 from studies.services.scores.panel import Panel, PanelRow
@@ -14,7 +18,7 @@ from studies.text.words import label_words
 from studies.views.common import get_study, panel_or_problem, study_page
 from studies.views.filters import StateChoice
 from studies.views.listing import Listing, download_configurations, list_configurations
-from studies.views.tables import StudyTable, known_words
+from studies.views.tables import PlannedTable, known_words
 
 LABELS = ("within_margin", "above_margin", "memory_failure")
 
@@ -47,7 +51,7 @@ def _listing(request: HttpRequest, study: Study, panel: Panel) -> Listing:
         request,
         queryset,
         _states(panel),
-        lambda found: StudyTable(found, request=request, rows_by_pk=rows),
+        lambda found: PlannedTable(found, request=request, rows_by_pk=rows),
     )
 
 
@@ -77,40 +81,26 @@ def configurations_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     return download_configurations(_listing(request, study, panel), f"{slug}-configurations", _columns(panel))
 
 
-def _columns(panel: Panel) -> dict:
-    rows = {row.configuration.pk: row for row in panel.rows}
-
-    def read(wanted):
-        return lambda record: wanted(rows[record.pk])
-
-    columns = {
-        "observed_state": read(lambda row: row.resolution.state),
-        "known_memory_failure": read(lambda row: row.resolution.known_memory_failure),
-        "known_margin_exceedance": read(lambda row: row.resolution.known_margin_exceedance),
-        "completed_processes": read(lambda row: row.resolution.completed_processes),
-        "completed_peak_mib": read(lambda row: row.resolution.completed_peak_mib),
-        "eligible_seeds": read(lambda row: _joined(row.resolution.eligible_seeds)),
-        "unresolved_seeds": read(lambda row: _joined(row.resolution.unresolved_seeds)),
-    }
-    for method in panel.methods:
-        columns[f"{method}_predicted_state"] = read(lambda row, name=method: _predicted(row, name, "label"))
-        columns[f"{method}_predicted_peak_mib"] = read(
-            lambda row, name=method: _predicted(row, name, "peak_mib")
-        )
+def _columns(panel: Panel) -> dict[str, Callable[[Configuration], Any]]:
+    """A reader for each column that stands behind the settings."""
+    cells = {row.configuration.pk: _cells(row) for row in panel.rows}
+    rows = {row.configuration.configuration_id: row for row in panel.rows}
     for item in load_development(panel.study, panel.resolutions):
-        named = {prediction.configuration_id: prediction for prediction in item.panel}
-        for field in ("predicted_state", "predicted_peak_mib"):
-            columns[f"{WORD}_{item.method}_{field}"] = read(
-                lambda row, named=named, field=field: getattr(
-                    named.get(row.configuration.configuration_id), field, None
-                )
+        for prediction in item.panel:
+            row, name = rows[prediction.configuration_id], f"{WORD}_{item.method}"
+            cells[row.configuration.pk] |= prediction_cells(
+                name, prediction.predicted_state, prediction.predicted_peak_mib, row.resolution
             )
-    return columns
+    names = dict.fromkeys(name for found in cells.values() for name in found)
+
+    def read(name: str) -> Callable[[Configuration], Any]:
+        return lambda record: cells[record.pk].get(name)
+
+    return {name: read(name) for name in names}
 
 
-def _joined(seeds: tuple[int, ...]) -> str:
-    return ";".join(map(str, seeds))
-
-
-def _predicted(row: PanelRow, method: str, field: str):
-    return getattr(row.predictions[method], field) if method in row.predictions else None
+def _cells(row: PanelRow) -> dict[str, Any]:
+    cells = outcome_cells(row.resolution)
+    for method, item in row.predictions.items():
+        cells |= prediction_cells(method, parse_answer(item.label, method), item.peak_mib, row.resolution)
+    return cells
