@@ -48,6 +48,11 @@ def add_configurations(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[
                 )  # fmt: skip
             if settings.model_id in known:
                 startup_budget(settings, known[settings.model_id])
+            elif known:
+                raise EstimationError(
+                    settings.configuration_id, "model_id", settings.model_id,
+                    f"a model whose architecture and family the pool holds: {', '.join(sorted(known))}",
+                )  # fmt: skip
         except EstimationError as error:
             problems.append(UploadProblem(index, error.field, str(error)))
     if problems:
