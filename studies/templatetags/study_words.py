@@ -24,7 +24,7 @@ register.filter("label", words.label_words)
 register.filter("sentence", words.sentence)
 
 
-@register.inclusion_tag("studies/reasons_table.html")
+@register.inclusion_tag("studies/_reasons_table.html")
 def reasons_table(table: Table, pool: Pool | None = None) -> dict[str, Any]:
     """A method's own table of reasons; its references become links into ``pool``."""
     return {

@@ -124,7 +124,7 @@ def test_the_terms_of_the_regression_add_up_to_the_recorded_peak(client):
     response = client.get(FAILED)
     assert regression_peak_mib(response) == pytest.approx(46461.218916058904, rel=1e-9)
     text = text_of(response)
-    assert "Fitted peak 46,461 MiB 45.3723" in text
+    assert "Fitted peak, 46,461 MiB – – – 45.3723" in text
     assert "The peak alone says memory failure. The startup guard (39,410 MiB) left it as it is." in text
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import sys
 
@@ -92,7 +91,6 @@ def sixth(tmp_path):
     if hasattr(registry, "full_device"):
         delattr(registry, "full_device")
     registry.method_classes.cache_clear()
-    gc.collect()  # a class stays among its base's subclasses until it is collected
 
 
 def test_a_sixth_method_runs_without_another_edit(client, sixth):
