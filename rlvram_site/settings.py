@@ -128,6 +128,20 @@ if BROKER_VISIBILITY_SECONDS <= JOB_TIME_LIMIT_SECONDS:
         f"BROKER_VISIBILITY_SECONDS is {BROKER_VISIBILITY_SECONDS}; expected more than the "
         f"JOB_TIME_LIMIT_SECONDS of {JOB_TIME_LIMIT_SECONDS}, or the broker hands out jobs that still run"
     )
+# The forge whose issues are followed. Only reads; the token needs no right to write.
+FORGE_API_URL = _read(env.str, "FORGE_API_URL", default="https://api.github.com", validate=validate.URL(
+    schemes={"http", "https"}, require_tld=False, error="expected an address such as https://HOST/api/v3"
+)).rstrip("/")  # fmt: skip
+FORGE_TOKEN = _read(env.str, "FORGE_TOKEN", default="").strip()
+# How often what is followed is read; 0 means only when somebody asks.
+FORGE_SYNC_SECONDS = _read(env.int, "FORGE_SYNC_SECONDS", default=900, validate=validate.Range(min=0))
+FORGE_TIMEOUT_SECONDS = _read(env.int, "FORGE_TIMEOUT_SECONDS", default=20, validate=_seconds)
+FORGE_ANSWER_SECONDS = _read(env.int, "FORGE_ANSWER_SECONDS", default=120, validate=_seconds)
+FORGE_WEBHOOK_SECRET = _read(env.str, "FORGE_WEBHOOK_SECRET", default="")
+FORGE_WEBHOOK_MAX_BYTES = (
+    _read(env.int, "FORGE_WEBHOOK_MAX_KIB", default=1024, validate=validate.Range(min=1, max=25 * 1024))
+    * 1024
+)
 # Folder of the archives and bundles that people may import or verify from the page; a job names one inside.
 ARCHIVES_DIR = Path(_read(env.str, "ARCHIVES_DIR", default=str(DATA_DIR / "archives"))).resolve()
 

@@ -4,6 +4,7 @@
 ``claims``    status updates, corrections and withdrawals, open questions, related issues
 ``changes``   pull requests, their heads, reviews
 ``evidence``  receipts, witnesses, measurements, recorded replays
+``sync``      what is followed on a forge; no records
 ``proposals`` what the text suggests recording, and what a reviewer decided about it
 """
 
@@ -12,11 +13,15 @@ from admission.models.claims import Correction, OpenQuestion, QuestionMention, R
 from admission.models.evidence import Measurement, Receipt, RecordedReplay, Witness
 from admission.models.issues import IssueEvent, IssueVersion, ThreadCount, ThreadItem, TrackedIssue
 from admission.models.proposals import Proposal, ProposalDecision
+from admission.models.sync import Followed, ForgeAnswer, HookDelivery
 
 __all__ = [
     "Change",
     "ChangeHead",
     "Correction",
+    "Followed",
+    "ForgeAnswer",
+    "HookDelivery",
     "IssueEvent",
     "IssueVersion",
     "Measurement",
