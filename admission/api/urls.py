@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from admission.api.views import estimates, evidence, issues
+from admission.api.views import estimates, evidence, issues, tracking
 
 issue_patterns = [
     path("", issues.IssueDetail.as_view(), name="api-issue"),
@@ -31,6 +31,8 @@ issue_patterns = [
 urlpatterns = [
     path("issues/", issues.IssueList.as_view(), name="api-issues"),
     path("issues/<str:owner>/<str:name>/<int:number>/", include(issue_patterns)),
+    path("followed/", tracking.FollowedList.as_view(), name="api-followed"),
+    path("followed/<int:pk>/", tracking.FollowedDetail.as_view(), name="api-followed-one"),
     path("replay/", estimates.Replay.as_view(), name="api-replay"),
     path("prices/", estimates.Prices.as_view(), name="api-prices"),
 ]

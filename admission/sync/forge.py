@@ -13,7 +13,7 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -44,7 +44,7 @@ class Answer:
 
 
 class Forge:
-    """The forge of the settings; use it as a context, so that its connections are closed."""
+    """The forge of the settings. Several reads inside ``connected`` share their connections."""
 
     def __init__(
         self, api_url: str = "", token: str | None = None, *, timeout: float = 0, answer_seconds: float = 0
@@ -62,6 +62,7 @@ class Forge:
             http_cache=False,
             auto_retry=False,
         )
+        self._open = False
         self._used_up_until: dt.datetime | None = None
         self.requests = 0
 
@@ -69,7 +70,11 @@ class Forge:
     def connected(self) -> Iterator[Forge]:
         """Keep connections open for several requests."""
         with self._github:
-            yield self
+            self._open = True
+            try:
+                yield self
+            finally:
+                self._open = False
 
     def url(self, path: str) -> str:
         return f"{self.api_url}/{path.lstrip('/')}"
@@ -79,13 +84,14 @@ class Forge:
 
         ``what`` names it for a person. Raises a ``SyncError``.
         """
-        for _ in range(MAX_REDIRECTS + 1):
-            self._check_host(url)
-            status, headers, text = self._tried(url, etag, what)
-            if status in (301, 302, 307, 308) and headers.get("location"):
-                url = urljoin(url, headers["location"])
-                continue
-            return Answer(None if status == 304 else text, headers.get("etag", etag), self._next(headers))
+        with nullcontext() if self._open else self.connected():
+            for _ in range(MAX_REDIRECTS + 1):
+                self._check_host(url)
+                status, headers, text = self._tried(url, etag, what)
+                if status in (301, 302, 307, 308) and headers.get("location"):
+                    url = urljoin(url, headers["location"])
+                    continue
+                return Answer(None if status == 304 else text, headers.get("etag", etag), self._next(headers))
         raise ForgeTrouble(f"{self.host} sends us in circles for {what}.")
 
     def _check_host(self, url: str) -> None:

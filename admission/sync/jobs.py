@@ -102,6 +102,7 @@ def track(address: str, label: str = "") -> tuple[Followed, Job]:
     """
     values = Sync().clean(None, {"address": address, "label": label}, operator=False)
     followed = following.follow(address_here(values["address"]), label=values["label"])
+    values["address"] = str(followed)
     alive = Job.objects.filter(
         kind=NAME, state__in=[Job.State.QUEUED, Job.State.RUNNING], parameters__address=values["address"]
     )

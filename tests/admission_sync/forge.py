@@ -1,4 +1,4 @@
-"""A forge on this machine that speaks GitHub's REST API: pages, tags, limits, and everything that goes wrong."""
+"""A forge on this machine that speaks GitHub's REST API: pages, tags, limits, and all that goes wrong."""
 
 from __future__ import annotations
 
@@ -121,8 +121,8 @@ class LocalForge:
         reviews[:] = [review for review in reviews if review["id"] != identity]
         reviews.append(
             {
-                "id": identity, "user": {"login": login}, "state": state, "commit_id": sha, "body": "Looked at it.",
-                "submitted_at": "2026-03-02T09:40:00Z",
+                "id": identity, "user": {"login": login}, "state": state, "commit_id": sha,
+                "body": "Looked at it.", "submitted_at": "2026-03-02T09:40:00Z",
             }
         )  # fmt: skip
 
