@@ -1,4 +1,4 @@
-"""“Track this issue”: an address is pasted, a job reads it, and its page says how far it is, or what failed."""
+"""“Track this issue”: an address is pasted, a job reads it, and its page says how far it is or what failed."""
 
 from __future__ import annotations
 

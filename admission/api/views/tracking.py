@@ -28,7 +28,8 @@ class FollowedSerializer(serializers.ModelSerializer):
     class Meta:
         model = Followed
         fields = ["id", "host", "owner", "name", "number", "label", "issue", "found_in", "created_by",
-                  "created_at", "paused", "due_at", "synced_at", "sentence", "problem", "failures"]  # fmt: skip
+                  "created_at", "paused", "due_at", "synced_at", "sentence", "problem",
+                  "failures"]  # fmt: skip
 
 
 class FollowedWithJobSerializer(FollowedSerializer):
