@@ -102,8 +102,8 @@ def _sample_payload() -> str:
         call_command("migrate", verbosity=0)
         call_command("import_study", str(SAMPLE), verbosity=0)
     from studies.models import Study
-    from studies.services.pools import fitting_pool, targets
-    from studies.services.protocols import rules
+    from studies.services.plan.pools import fitting_pool, targets
+    from studies.services.plan.protocols import rules
 
     study = Study.objects.get(slug="estimation")
     effective = rules(study)

@@ -17,9 +17,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from studies.gpu_host.devices import devices
-from studies.gpu_host.errors import DeviceError
-from studies.gpu_host.sampler import Sampler
+from host.devices import devices
+from host.errors import DeviceError
+from host.sampler import Sampler
 
 GOAL_SHARE = 0.01
 SOURCE = Path(__file__).resolve().parents[1] / "tests" / "gpu_host" / "nvml.c"

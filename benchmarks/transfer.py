@@ -26,7 +26,7 @@ def _grow(number: int) -> None:
     from django.db import models
 
     from studies.models import Pool, TransferPredictions, TransferScore, TransferSubmission
-    from studies.services.transfer import load_suite, submit
+    from studies.services.transfer.submissions import load_suite, submit
     from studies.transfer.predictors import reference
 
     pool = Pool.objects.get()

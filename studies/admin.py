@@ -15,14 +15,13 @@ from django.utils.html import format_html
 from rlvram_site.ledger.models import LedgerRecord
 from rlvram_site.record_admin import RecordAdmin, is_staff
 from studies.admin_forms import AmendmentForm, CorrectionForm, ExclusionForm
-from studies.diffs import value_diff
 from studies.models import Amendment, Attempt, Exclusion
-from studies.services import protocols
-from studies.services.amendments import HistoryMoved, Preview, preview_amendment, record_amendment
-from studies.services.attempts import UploadRefused
-from studies.services.corrections import correct_attempt
 from studies.services.errors import ServiceError
-from studies.services.exclusions import exclude, lift
+from studies.services.outcomes.attempts import UploadRefused
+from studies.services.outcomes.corrections import correct_attempt, exclude, lift
+from studies.services.plan import amendments
+from studies.services.plan.amendments import HistoryMoved, Preview, preview_amendment, record_amendment
+from studies.text.diffs import value_diff
 
 
 @admin.register(Amendment)
@@ -38,7 +37,7 @@ class AmendmentAdmin(RecordAdmin):
 
     @admin.display(description="is a(n)")
     def word(self, amendment: Amendment) -> str:
-        found = {item.amendment.pk: item.word for item in protocols.changes(amendment.study)}
+        found = {item.amendment.pk: item.word for item in amendments.effects(amendment.study)}
         return str(found[amendment.pk])
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:

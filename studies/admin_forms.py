@@ -11,8 +11,8 @@ from django.contrib.admin.widgets import AdminSplitDateTime, AutocompleteSelect
 from rlvram_site.ledger.canonical import canonical
 from studies.models import Attempt, Exclusion, Study
 from studies.models.base import name_validator
-from studies.services.eligibility import standing_exclusion
-from studies.services.exclusions import newest_exclusion
+from studies.services.outcomes.corrections import newest_exclusion
+from studies.services.outcomes.slots import standing_exclusion
 
 _DIGITS = 19  # of the first whole number that the database may not hold
 

@@ -1,10 +1,38 @@
-"""Addresses of the studies. ``urls_records`` has those that go down to one configuration, slot or pool."""
+"""Addresses of the studies, their pools, the transfer suite, jobs and hosts."""
 
 from __future__ import annotations
 
-from django.urls import include, path
+from django.urls import include, path, register_converter
+from django.urls.converters import PathConverter
 
-from studies.views import costs, events, home, hosts, overview, pairs, protocol, unscored
+from studies.views import (
+    configuration,
+    configurations,
+    costs,
+    events,
+    history,
+    home,
+    hosts,
+    jobs,
+    methods,
+    outcomes,
+    overview,
+    pairs,
+    pool,
+    protocol,
+    transfer,
+    transfer_submissions,
+    unscored,
+)
+
+
+class RecordName(PathConverter):
+    """A record's own name: any text with slashes, but without the one character PostgreSQL can't look for."""
+
+    regex = r"[^\x00]+"
+
+
+register_converter(RecordName, "name")
 
 study_patterns = [
     path("", overview.overview, name="study"),
@@ -13,15 +41,59 @@ study_patterns = [
     path("pairs/", pairs.pairs, name="pairs"),
     path("costs/", costs.costs, name="costs"),
     path("events/", events.events, name="events"),
+    path("configurations/", configurations.configurations, name="configurations"),
+    path("configurations.csv", configurations.configurations_csv, name="configurations-csv"),
+    path("configurations/<name:configuration_id>/", configuration.configuration, name="configuration"),
+    path("outcomes/", outcomes.outcomes, name="outcomes"),
+    path("slots/<name:experiment_id>/", outcomes.slot, name="slot"),
+    path("attempts/<name:invocation_id>/", outcomes.attempt, name="attempt"),
+    path("history/", history.history, name="history"),
+    path("methods/", methods.methods, name="methods"),
+]
+
+pool_patterns = [
+    path("", pool.pool, name="pool"),
+    path("configurations/", pool.pool_configurations, name="pool-configurations"),
+    path("configurations.csv", pool.pool_configurations_csv, name="pool-configurations-csv"),
+    path(
+        "configurations/<name:configuration_id>/",
+        configuration.pool_configuration,
+        name="pool-configuration",
+    ),
+]
+
+job_patterns = [
+    path("", jobs.job, name="job"),
+    path("live/", jobs.live, name="job-live"),
+    path("result.json", jobs.result_document, name="job-result"),
+    path("file/", jobs.file, name="job-file"),
+    path("cancel/", jobs.cancel, name="job-cancel"),
+    path("retry/", jobs.retry, name="job-retry"),
+    path("rerun/", jobs.rerun, name="job-rerun"),
+]
+
+suite_patterns = [
+    path("", transfer.overview, name="transfer-suite"),
+    path("methods/", transfer.methods, name="transfer-methods"),
+    path("inputs/<slug:selection>.json", transfer.inputs, name="transfer-inputs"),
+    path("tasks/<str:task_id>/inputs.json", transfer.task_inputs, name="transfer-task-inputs"),
+    path("submit/", transfer_submissions.submit_predictions, name="transfer-submit"),
+    path("submissions/", transfer_submissions.submissions, name="transfer-submissions"),
+    path("submissions/<slug:digest>/", transfer_submissions.submission, name="transfer-submission"),
+    path("compare/", transfer_submissions.compare, name="transfer-compare"),
+    path("queries/", transfer_submissions.queries, name="transfer-queries"),
 ]
 
 urlpatterns = [
     path("", home.home, name="home"),
     path("begin/samples/", home.load_samples, name="load-samples"),
     path("studies/<slug:slug>/", include(study_patterns)),
-    path("transfer/", include("studies.urls_transfer")),
-    path("jobs/", include("studies.urls_jobs")),
+    path("pools/<slug:slug>/", include(pool_patterns)),
+    path("transfer/", transfer.index, name="transfer"),
+    path("transfer/<slug:slug>/", include(suite_patterns)),
+    path("jobs/", jobs.jobs, name="jobs"),
+    path("jobs/start/", jobs.start_job, name="job-start"),
+    path("jobs/<int:pk>/", include(job_patterns)),
     path("hosts/", hosts.hosts, name="hosts"),
     path("hosts/<slug:name>/", hosts.host, name="host"),
-    path("", include("studies.urls_records")),
 ]

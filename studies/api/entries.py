@@ -9,8 +9,8 @@ from rest_framework.exceptions import ValidationError
 
 from studies.api.fields import FileNameField
 from studies.models import EvidenceBlob, Study
-from studies.services.attempts import FileEntry
-from studies.services.derivation import RESERVED_NAMES, file_kind, name_for_kind
+from studies.services.outcomes.attempts import FileEntry
+from studies.services.outcomes.derivation import RESERVED_NAMES, file_kind, name_for_kind
 
 FORM_FILES = ("files", "log", "samples", "scheduler", "devices", "trial")
 """Parts of a form that take files. All but ``files`` say what the file is, whatever its name."""

@@ -27,7 +27,8 @@ from studies.estimation.labels import Label
 from studies.models import Pool, TransferScore, TransferSubmission
 from studies.models.transfer import SELECTIONS, TRACKS
 from studies.services.errors import ServiceError
-from studies.services.transfer import (
+from studies.services.transfer.results import reference_side
+from studies.services.transfer.submissions import (
     LIMITS,
     DifferentSubmission,
     load_suite,
@@ -36,7 +37,6 @@ from studies.services.transfer import (
     scores_of_track,
     submit,
 )
-from studies.services.transfer_results import reference_side
 from studies.transfer.inputs import inputs_document, task_document
 from studies.transfer.scoring import COUNTS, score_suite
 from studies.transfer.submission import MAX_BYTES, Row, SubmissionError, check, parse_rows, rows_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path, register_converter
 
-from studies.api.views import attempts, evidence, forecasts, hosts, jobs, plan
+from studies.api.views import attempts, evidence, hosts, jobs, plan, predictions
 
 
 class Sha256Converter:
@@ -35,10 +35,10 @@ study_patterns = [
     path("evidence/<sha256:sha256>/", evidence.EvidenceBytes.as_view(), name="api-evidence"),
     path("exclusions/", evidence.ExclusionList.as_view(), name="api-exclusions"),
     path("events/", evidence.EventList.as_view(), name="api-events"),
-    path("prediction-sets/", forecasts.PredictionSetList.as_view(), name="api-prediction-sets"),
-    path("predictions/", forecasts.PredictionList.as_view(), name="api-predictions"),
-    path("seals/", forecasts.SealList.as_view(), name="api-seals"),
-    path("evaluations/", forecasts.EvaluationList.as_view(), name="api-evaluations"),
+    path("prediction-sets/", predictions.PredictionSetList.as_view(), name="api-prediction-sets"),
+    path("predictions/", predictions.PredictionList.as_view(), name="api-predictions"),
+    path("seals/", predictions.SealList.as_view(), name="api-seals"),
+    path("evaluations/", predictions.EvaluationList.as_view(), name="api-evaluations"),
 ]
 
 job_patterns = [

@@ -9,13 +9,13 @@ from typing import Any
 
 from studies.archive.documents import Document, Root
 from studies.archive.errors import ArchiveError
-from studies.archive.forecasts import forecast_records
 from studies.archive.hashes import CheckedFile
 from studies.archive.history import in_time_order, preflight_total, read_events
 from studies.archive.inputs import check_computable
 from studies.archive.layout import LAYOUTS, METADATA, Documents, Layout, check_hashes, read_documents
 from studies.archive.plans import Plan, plan_records, read_plan, refuse_pool_targets
 from studies.archive.pools import read_pool
+from studies.archive.predictions import prediction_records
 from studies.archive.records import Record, Stream
 from studies.archive.results import read_outcomes
 
@@ -73,7 +73,7 @@ def _read_study(root: Root, documents: Documents, files: list[CheckedFile], pool
     if plan.rules.fitting is not None:
         check_computable(root, documents.layout, plan)
     records = plan_records(root, documents, plan)
-    records += forecast_records(root, documents, plan, pool_ids)
+    records += prediction_records(root, documents, plan, pool_ids)
     if documents.history is not None:
         records += _outcome_records(root, documents, documents.history, plan)
     records += [_source_file(item) for item in files]

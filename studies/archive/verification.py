@@ -17,13 +17,13 @@ from studies.archive.documents import Root
 from studies.archive.environment import recorded_versions
 from studies.archive.errors import ArchiveError
 from studies.archive.facts import rules_form
-from studies.archive.forecasts import forecast_records, read_predictions
 from studies.archive.hashes import CheckedFile
 from studies.archive.inputs import Inputs, read_inputs
 from studies.archive.layout import LAYOUTS, Layout, check_hashes, read_documents
 from studies.archive.loading import differences
 from studies.archive.plans import Plan, effective_document, plan_records, read_plan, refuse_pool_targets
 from studies.archive.pools import read_pool_rows
+from studies.archive.predictions import prediction_records, read_predictions
 from studies.archive.records import Stream
 from studies.estimation.compare import ATOL, RTOL, Comparison, compare
 from studies.estimation.costs import source_cost
@@ -155,7 +155,7 @@ def _verify(root: Root, layout: Layout, report: Report, fresh: Refit | None, ref
     configurations, _ = read_pool_rows(root)
     ids = {row.cells["configuration_id"] for row in configurations}
     refuse_pool_targets(plan, ids)
-    records = plan_records(root, documents, plan) + forecast_records(root, documents, plan, ids)
+    records = plan_records(root, documents, plan) + prediction_records(root, documents, plan, ids)
     if plan.rules.fitting is not None:
         inputs = read_inputs(root, layout, plan)
         report.checks += _stored(inputs)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import plotly.graph_objects as go
 
 from rlvram_site.marks import MARKS, themed_colour
-from studies.words import method_words
+from studies.text.words import method_words
 
 ROW = 54  # px of one bar with its two lines of words
 HEAD = 62  # px of a group's title

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from rlvram_site.marks import MARKS, themed_colour
-from studies.words import label_words, method_words
+from studies.text.words import label_words, method_words
 
 ROW_HEIGHT = 52  # px
 FILL = 0.92  # share of a cell that is drawn; the rest parts it from the next

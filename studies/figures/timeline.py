@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 LANES = ("protocol and amendments", "seals", "launches", "outcomes", "exclusions", "events")
-"""Lanes from top to bottom, by the names that ``studies.services.history`` gives them."""
+"""Lanes from top to bottom, by the names that ``studies.services.history.timeline`` gives them."""
 
 _COLOURS = ("var(--focus)", "var(--focus)", "var(--focus)", "var(--text)", "var(--text)", "var(--muted)")
 _SYMBOLS = ("square", "star", "triangle-right", "circle", "x", "diamond")

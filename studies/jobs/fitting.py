@@ -12,7 +12,7 @@ from studies.archive.environment import recorded_python, refit_in
 from studies.estimation.families import family_of
 from studies.estimation.refit_worker import refit
 from studies.jobs.work import Work
-from studies.services.refits import library_versions, refit_payload
+from studies.services.predictions.refits import library_versions, refit_payload
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 

@@ -5,7 +5,7 @@ What holds now is derived in ``studies.services``.
 ``plan``      pools, studies, protocols, amendments, architectures, configurations, slots
 ``outcomes``  attempts, exclusions, slots that were never launched, events, costs
 ``evidence``  files that an invocation left behind
-``forecasts`` fitted models, prediction sets, predictions, seals, evaluations
+``predictions`` fitted models, prediction sets, predictions, seals, evaluations
 ``sources``   the documents behind all of it and their hashes
 ``hosts``     machines with devices, as they last described themselves
 ``jobs``      work that workers do: rows that change, their history and results
@@ -13,7 +13,6 @@ What holds now is derived in ``studies.services``.
 """
 
 from studies.models.evidence import EvidenceBlob, EvidenceFile
-from studies.models.forecasts import Evaluation, FittedModel, Prediction, PredictionSet, Seal
 from studies.models.hosts import Host
 from studies.models.jobs import Job, JobEvent, JobResult
 from studies.models.outcomes import Allocation, Attempt, CostTotal, Event, Exclusion, NonLaunch
@@ -27,6 +26,7 @@ from studies.models.plan import (
     SeedSlot,
     Study,
 )
+from studies.models.predictions import Evaluation, FittedModel, Prediction, PredictionSet, Seal
 from studies.models.sources import SourceFile
 from studies.models.transfer import (
     TransferPredictions,

@@ -8,12 +8,12 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from host.errors import OrderError
+from host.order import Order
 from rlvram_site.ledger.chain import current_actor
-from studies.gpu_host.errors import OrderError
-from studies.gpu_host.order import Order
 from studies.models import Host, SeedSlot, Study
-from studies.services import protocols
 from studies.services.errors import ServiceError
+from studies.services.plan import protocols
 
 COMMAND_KEY = "launch_command"
 LAUNCHES_KEY = "launches_per_slot"

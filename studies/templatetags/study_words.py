@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from studies import words
+from studies.text import words
 
 register = template.Library()
 register.filter("method", words.method_words)

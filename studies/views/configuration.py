@@ -14,22 +14,22 @@ from studies.estimation.labels import Label, Resolution
 from studies.figures.peaks import PeakRow, own_peaks
 from studies.figures.volumes import Bar, Segment, volumes_figure
 from studies.models import Configuration, Pool, PoolOutcome, Prediction, PredictionSet
-from studies.record_sentences import feature_words, planned_sentence, pool_sentence
 from studies.services.errors import ServiceError
-from studies.services.explanations import Explanation, Volumes, explain, fit_behind, volumes_of
-from studies.services.folds import measured
-from studies.services.forecasts import in_method_order
-from studies.services.panel import PanelRow, cell_state, load_panel
-from studies.settings_table import SettingRow, differences, settings_rows
+from studies.services.predictions.explanations import Explanation, Volumes, explain, fit_behind, volumes_of
+from studies.services.predictions.recorded import in_method_order
+from studies.services.scores.folds import measured
+from studies.services.scores.panel import PanelRow, cell_state, load_panel
+from studies.text.sentences import feature_words, planned_sentence, pool_sentence
+from studies.text.settings import SettingRow, differences, settings_rows
+from studies.text.words import family_words, method_words, sentence
 from studies.views.common import get_study, study_page
-from studies.words import family_words, method_words, sentence
 
 MIB_PER_GIB = 1024
 MOST_COPIES = 200
 
 
 @dataclass(frozen=True)
-class Forecast:
+class PredictionLine:
     """One method's prediction as the page shows it.
 
     Attributes:
@@ -51,7 +51,7 @@ class SetView:
 
     prediction_set: PredictionSet
     title: str
-    forecasts: Sequence[Forecast]
+    lines: Sequence[PredictionLine]
     explanation: Explanation | None
     problem: str
 
@@ -169,13 +169,13 @@ def _set_view(
             explanation = explain(model, found)
         except (ServiceError, EstimationError) as error:
             problem = str(error)
-    forecasts = [_forecast(named[method], found, resolution) for method in in_method_order(named)]
-    return SetView(prediction_set, set_title(prediction_set), forecasts, explanation, problem)
+    lines = [_line(named[method], found, resolution) for method in in_method_order(named)]
+    return SetView(prediction_set, set_title(prediction_set), lines, explanation, problem)
 
 
-def _forecast(prediction: Prediction, found: Configuration, resolution: Resolution | None) -> Forecast:
+def _line(prediction: Prediction, found: Configuration, resolution: Resolution | None) -> PredictionLine:
     donor = prediction.donor
-    return Forecast(
+    return PredictionLine(
         prediction=prediction,
         name=sentence(method_words(prediction.method)),
         state=cell_state(prediction.label, resolution) if resolution else "",
@@ -227,7 +227,7 @@ def _peaks(found: Configuration, sets: Sequence[SetView], observed: list[PeakRow
     predicted = [
         PeakRow(method_words(item.prediction.method), "predicted", item.prediction.peak_mib)
         for view in sets[:1]
-        for item in view.forecasts
+        for item in view.lines
     ]
     if not predicted and not observed:
         return None

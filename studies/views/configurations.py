@@ -6,14 +6,13 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from studies.estimation.labels import UNRESOLVED
-from studies.filters import StateChoice
 from studies.models import Configuration, Study
-from studies.services.panel import Panel, PanelRow
-from studies.tables import StudyTable, known_words
-from studies.views.common import get_study, study_page
+from studies.services.scores.panel import Panel, PanelRow
+from studies.text.words import label_words
+from studies.views.common import get_study, panel_or_problem, study_page
+from studies.views.filters import StateChoice
 from studies.views.listing import Listing, download_configurations, list_configurations
-from studies.views.panels import panel_or_problem
-from studies.words import label_words
+from studies.views.tables import StudyTable, known_words
 
 LABELS = ("within_margin", "above_margin", "memory_failure")
 

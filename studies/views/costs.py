@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from rlvram_site.templatetags.display import gpu_hours
 from studies.figures.costs import ScopeBar, costs_figure
 from studies.models import Allocation, CostTotal
-from studies.services.costs import SECONDS_PER_HOUR, ScopeCost, evidence_cost, panel_cost
 from studies.services.errors import UNREADABLE
+from studies.services.scores.costs import SECONDS_PER_HOUR, ScopeCost, evidence_cost, panel_cost
 from studies.views.common import get_study, study_page
 
 THREE_SCOPES = (CostTotal.Scope.TASK, CostTotal.Scope.RESERVATION, CostTotal.Scope.WHOLE)

@@ -7,8 +7,8 @@ from collections import Counter
 from django.http import HttpRequest, HttpResponse
 
 from studies.models import Event
+from studies.text.words import counted, listed, sentence
 from studies.views.common import get_study, study_page
-from studies.words import counted, listed, sentence
 
 
 def events(request: HttpRequest, slug: str) -> HttpResponse:

@@ -15,13 +15,12 @@ from django.urls import reverse
 from studies.figures.panel import panel_figure
 from studies.figures.timeline import Moment, history_figure
 from studies.models import Allocation, Amendment, Attempt, Event, Exclusion, NonLaunch, Protocol, Study
-from studies.services.history import SEALS, HistoryItem, timeline
-from studies.services.panel import Panel
-from studies.services.seals import SealState, seal_state
-from studies.views.common import get_study, study_page
+from studies.services.history.timeline import SEALS, HistoryItem, timeline
+from studies.services.predictions.seals import SealState, seal_state
+from studies.services.scores.panel import Panel
+from studies.text.words import counted, sentence
+from studies.views.common import get_study, panel_or_problem, study_page
 from studies.views.overview import targets
-from studies.views.panels import panel_or_problem
-from studies.words import counted, sentence
 
 ITEMS_PER_PAGE = 200
 EARLIEST = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

@@ -16,8 +16,8 @@ from django.views.decorators.http import require_POST
 
 from rlvram_site.feed import Change, owners, recent_changes
 from rlvram_site.ledger.models import LedgerRecord
-from studies.sentences import amendments_text, changes_sentence
-from studies.services.cards import PanelSummary, study_cards
+from studies.services.scores.cards import PanelSummary, study_cards
+from studies.text.sentences import amendments_text, changes_sentence
 
 SHOWN = 30
 EARLIER = 8

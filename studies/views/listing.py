@@ -11,9 +11,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django_tables2 import RequestConfig
 
 from rlvram_site.csv_download import csv_response
-from studies.filters import ConfigurationFilter, StateChoice
 from studies.models import Configuration
-from studies.tables import ConfigurationTable
+from studies.views.filters import ConfigurationFilter, StateChoice
+from studies.views.tables import ConfigurationTable
 
 PER_PAGE = 50
 

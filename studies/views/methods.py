@@ -8,9 +8,9 @@ from django import forms
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 
-from studies.services.comparison import Choice, choices, compare, shared
+from studies.services.predictions.comparison import Choice, choices, compare, shared
+from studies.text.words import family_words, method_words, sentence
 from studies.views.common import get_study, study_page
-from studies.words import family_words, method_words, sentence
 
 PER_PAGE = 100
 

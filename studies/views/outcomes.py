@@ -16,17 +16,15 @@ from studies.figures.memory import Band, memory_figure
 from studies.figures.peaks import PeakPoint, predicted_against_measured
 from studies.figures.slots import SlotGroup, slots_figure
 from studies.models import Attempt, Configuration, Exclusion, PredictionSet, SeedSlot, Study
-from studies.record_sentences import outcomes_sentence
-from studies.services.eligibility import AttemptState, SlotState, slot_state_of
-from studies.services.folds import FoldRow, load_fold
-from studies.services.forecasts import fold_sets, panel_set
-from studies.services.memory_timeline import MemoryTimeline, memory_timeline
-from studies.services.panel import Panel, PanelRow
-from studies.services.protocols import permitted_by_study
-from studies.services.slots import attempt_states
-from studies.views.common import get_study, study_page
-from studies.views.panels import panel_or_problem
-from studies.words import family_words, label_words, method_words, sentence
+from studies.services.outcomes.memory_timeline import MemoryTimeline, memory_timeline
+from studies.services.outcomes.slots import AttemptState, SlotState, attempt_states, slot_state_of
+from studies.services.plan.protocols import permitted_by_study
+from studies.services.predictions.recorded import fold_sets, panel_set
+from studies.services.scores.folds import FoldRow, load_fold
+from studies.services.scores.panel import Panel, PanelRow
+from studies.text.sentences import outcomes_sentence
+from studies.text.words import family_words, label_words, method_words, sentence
+from studies.views.common import get_study, panel_or_problem, study_page
 
 ROWS_PER_PAGE = 50
 

@@ -13,17 +13,17 @@ from rlvram_site.marks import MARKS
 from studies.figures.approvals import APPROVED, REJECTED, Group, MethodCounts, approvals_figure
 from studies.figures.panel import PanelTarget, panel_figure
 from studies.models import Study
-from studies.sentences import amendments_text, error_patterns, panel_sentence
-from studies.services import protocols
-from studies.services.costs import panel_cost
 from studies.services.errors import UNREADABLE
-from studies.services.evaluation import always_rule, panel_evaluation
-from studies.services.panel import SLOT_MARKS, Panel, load_panel
-from studies.services.retrospective import recorded_folds
-from studies.services.seals import seal_state
+from studies.services.plan import amendments, protocols
+from studies.services.predictions.seals import seal_state
+from studies.services.scores.costs import panel_cost
+from studies.services.scores.evaluation import always_rule, panel_evaluation
+from studies.services.scores.folds import recorded_folds
+from studies.services.scores.panel import SLOT_MARKS, Panel, load_panel
+from studies.text.sentences import amendments_text, error_patterns, panel_sentence
+from studies.text.words import family_words, label_words
 from studies.views.common import get_study, study_page
 from studies.views.costs import three_scopes
-from studies.words import family_words, label_words
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _context(study: Study) -> dict[str, Any]:
     panel = load_panel(study)
     folds = recorded_folds(study)
     families = _families(folds)
-    changes = protocols.changes(study)
+    changes = amendments.effects(study)
     return {
         "panel": panel,
         "panel_figure": panel_figure(targets(panel)),

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from django.http import HttpRequest, HttpResponse
 
 from studies.services.errors import UNREADABLE
-from studies.services.pairs import MatchedPair, matched_pairs
-from studies.services.panel import load_panel
+from studies.services.scores.pairs import MatchedPair, matched_pairs
+from studies.services.scores.panel import load_panel
+from studies.text.words import count_word, counted, sentence
 from studies.views.common import get_study, study_page
-from studies.words import count_word, counted, sentence
 
 
 def pairs(request: HttpRequest, slug: str) -> HttpResponse:

@@ -11,12 +11,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 
 from studies.figures.labels import labels_figure
-from studies.filters import StateChoice
 from studies.models import Pool, PoolOutcome
-from studies.services import pool_summary
-from studies.tables import PoolTable
+from studies.services.plan import pools as pool_summary
+from studies.text.words import family_words
+from studies.views.filters import StateChoice
 from studies.views.listing import Listing, download_configurations, list_configurations
-from studies.words import family_words
+from studies.views.tables import PoolTable
 
 POOL_STATES = [
     StateChoice(value, word, Q(pool_outcome__observed_state=value))

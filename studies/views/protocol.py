@@ -7,19 +7,19 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from studies.diffs import Piece, value_diff
-from studies.services import protocols
 from studies.services.errors import UNREADABLE
-from studies.services.forecasts import panel_set
+from studies.services.plan import amendments, protocols
+from studies.services.predictions.recorded import panel_set
+from studies.text.diffs import Piece, value_diff
+from studies.text.words import counted, listed, sentence
 from studies.views.common import get_study, study_page
-from studies.words import counted, listed, sentence
 
 
 @dataclass(frozen=True)
 class KeyDiff:
     """One changed key: both values, and what went and came."""
 
-    change: protocols.KeyChange
+    change: amendments.KeyChange
     pieces: list[Piece]
     is_list: bool
 
@@ -28,7 +28,7 @@ class KeyDiff:
 class AmendmentDiff:
     """One amendment with the changed keys."""
 
-    change: protocols.Change
+    change: amendments.AmendmentEffect
     keys: list[KeyDiff]
 
 
@@ -36,7 +36,7 @@ def protocol(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(slug)
     try:
         base = protocols.base_protocol(study)
-        changes = protocols.changes(study)
+        changes = amendments.effects(study)
         rules = protocols.rule_list(study)
         effective = protocols.effective_sha256(study)
     except UNREADABLE as error:
@@ -54,13 +54,13 @@ def protocol(request: HttpRequest, slug: str) -> HttpResponse:
     )  # fmt: skip
 
 
-def _diff(key: protocols.KeyChange) -> KeyDiff:
+def _diff(key: amendments.KeyChange) -> KeyDiff:
     before: Any = key.before_sentence or key.before
     after: Any = key.after_sentence or key.after
     return KeyDiff(key, value_diff(before, after), isinstance(after, list))
 
 
-def _sentence(version: str, changes: list[protocols.Change]) -> str:
+def _sentence(version: str, changes: list[amendments.AmendmentEffect]) -> str:
     if not changes:
         return f"Protocol {version} holds as it was frozen; nothing amended it."
     parts = [

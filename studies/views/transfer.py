@@ -15,11 +15,11 @@ from studies.estimation.errors import EstimationError
 from studies.figures.transfer import PredictorBar, transfer_figure
 from studies.models import Pool, TransferSubmission
 from studies.models.transfer import TRACK_WORDS
-from studies.services.transfer import load_suite, pools_with_suite
-from studies.services.transfer_results import MethodResult, Side, reference_side, registry_results
+from studies.services.transfer.results import MethodResult, Side, reference_side, registry_results
+from studies.services.transfer.submissions import load_suite, pools_with_suite
+from studies.text.words import counted, listed, method_words
 from studies.transfer.inputs import inputs_document, task_document
 from studies.transfer.suite import ALL_TRACKS, Suite, Track
-from studies.words import counted, listed, method_words
 
 TRACK_QUESTIONS = {
     Track.MODEL: "Another model, same workload and level. The donor case has one model's six levels.",

@@ -20,15 +20,7 @@ from studies.estimation.errors import EstimationError
 from studies.models import TransferQuery, TransferSubmission
 from studies.models.transfer import SELECTIONS, TRACK_WORDS
 from studies.services.errors import ServiceError
-from studies.services.transfer import (
-    LIMITS,
-    DifferentSubmission,
-    score_document,
-    score_keys,
-    scores_by_key,
-    submit,
-)
-from studies.services.transfer_results import (
+from studies.services.transfer.results import (
     MOST_COMPARED,
     Side,
     find_submissions,
@@ -37,11 +29,19 @@ from studies.services.transfer_results import (
     query_row,
     reference_side,
 )
+from studies.services.transfer.submissions import (
+    LIMITS,
+    DifferentSubmission,
+    score_document,
+    score_keys,
+    scores_by_key,
+    submit,
+)
+from studies.text.words import counted, listed, sentence
 from studies.transfer.scoring import score_suite
 from studies.transfer.submission import MAX_BYTES, SubmissionError, check, parse_rows
 from studies.transfer.suite import ALL_TRACKS, Suite, Task, Track
 from studies.views.transfer import figures, get_suite, suite_page, track_tables
-from studies.words import counted, listed, sentence
 
 QUERIES_PER_PAGE = 50
 SUBMISSIONS_PER_PAGE = 25

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 
-from studies.sentences import unscored_sentence
 from studies.services.errors import UNREADABLE
-from studies.services.evaluation import panel_evaluation
-from studies.services.panel import UNSCORED_APPROVALS, PanelRow, load_panel
+from studies.services.scores.evaluation import panel_evaluation
+from studies.services.scores.panel import UNSCORED_APPROVALS, PanelRow, load_panel
+from studies.text.sentences import unscored_sentence
+from studies.text.words import counted
 from studies.views.common import get_study, study_page
-from studies.words import counted
 
 
 def unscored(request: HttpRequest, slug: str) -> HttpResponse:

@@ -15,7 +15,8 @@ from django.urls import reverse
 from rlvram_site.api.keys import ApiKey, ApiKeyUse, find_key
 from rlvram_site.ledger.models import AppendOnlyModel, LedgerEntry
 from studies.models import Amendment, Attempt, Exclusion, SeedSlot
-from studies.services.protocols import changes, effective_protocol
+from studies.services.plan.amendments import effects
+from studies.services.plan.protocols import effective_protocol
 from tests.api.panel import DRAFT, amendment_one, load_plan
 from tests.factories import make_attempt, make_small_study
 
@@ -51,7 +52,7 @@ def record(staff: Client, study, updates, **fields):
 
 
 def words(study) -> list[str]:
-    return [item.word.value for item in changes(study)]
+    return [item.word.value for item in effects(study)]
 
 
 def test_the_preview_shows_keys_before_and_after_and_records_nothing(staff, draft):

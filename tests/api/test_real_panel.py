@@ -11,9 +11,9 @@ from django.db import connections
 from django.test import Client
 
 from studies.models import Attempt
-from studies.services.evaluation import panel_evaluation
-from studies.services.panel import UNSCORED_APPROVALS, load_panel
-from studies.services.seals import seal_state
+from studies.services.predictions.seals import seal_state
+from studies.services.scores.evaluation import panel_evaluation
+from studies.services.scores.panel import UNSCORED_APPROVALS, load_panel
 from tests.api.conftest import key_for
 from tests.api.panel import ORIGINAL, load_plan, uploads
 

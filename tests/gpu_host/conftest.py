@@ -77,7 +77,7 @@ class Machine:
     def host(self, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
         """``rlvram-host ARGUMENTS``."""
         return subprocess.run(
-            [sys.executable, "-m", "studies.gpu_host.command", *map(str, arguments)],
+            [sys.executable, "-m", "host.command", *map(str, arguments)],
             cwd=self.folder,
             env={**self.environment, **environment},
             stdin=subprocess.DEVNULL,

@@ -45,7 +45,7 @@ class Serving:
     def start_host(self) -> subprocess.Popen[str]:
         with (self.machine.folder / f"host-{len(self.hosts)}.log").open("w") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "studies.gpu_host.command", "serve", "--name", "gpu-1", "--url",
+                [sys.executable, "-m", "host.command", "serve", "--name", "gpu-1", "--url",
                  self.site.url, "--broker", self.broker, "--dir", str(self.machine.home)],
                 env={**self.machine.environment, "RLVRAM_KEY": self.key, "C_FORCE_ROOT": "1"},
                 stdout=log, stderr=subprocess.STDOUT, text=True,

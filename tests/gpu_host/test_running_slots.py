@@ -13,7 +13,7 @@ import pytest
 
 from studies.estimation.labels import resolve
 from studies.models import SeedSlot
-from studies.services.slots import slot_states
+from studies.services.outcomes.slots import slot_states
 from tests.factories import make_attempt
 from tests.gpu_host.conftest import attempt_of
 from tests.jobs.conftest import wait_for
@@ -194,7 +194,7 @@ def test_two_hosts_processes_at_once_launch_a_slot_once(machine, site, key, slot
     command = [
         sys.executable,
         "-m",
-        "studies.gpu_host.command",
+        "host.command",
         "run",
         order,
         "--url",
@@ -214,7 +214,7 @@ def test_a_killed_host_takes_its_run_along_and_what_was_sampled_is_sent_later(ma
     program = "Path('pid').write_text(str(os.getpid()))\nuse(31000, 1000)\ntime.sleep(600)\n"
     order = machine.order(slots[0], program)
     host = subprocess.Popen(
-        [sys.executable, "-m", "studies.gpu_host.command", "run", order,
+        [sys.executable, "-m", "host.command", "run", order,
          "--url", site.url, "--dir", machine.home],
         env={**machine.environment, "RLVRAM_KEY": key},
     )  # fmt: skip
@@ -239,7 +239,7 @@ def test_a_killed_host_takes_its_run_along_and_what_was_sampled_is_sent_later(ma
 def test_a_host_that_is_asked_to_end_ends_its_run(machine, site, key, slots):
     program = "Path('pid').write_text(str(os.getpid()))\nuse(31000, 1000)\nuse(10, 12, seconds=600)\n"
     host = subprocess.Popen(
-        [sys.executable, "-m", "studies.gpu_host.command", "run", machine.order(slots[0], program),
+        [sys.executable, "-m", "host.command", "run", machine.order(slots[0], program),
          "--url", site.url, "--dir", machine.home],
         env={**machine.environment, "RLVRAM_KEY": key},
     )  # fmt: skip

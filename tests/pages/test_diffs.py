@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.diffs import Piece, list_diff, text_diff, value_diff
+from studies.text.diffs import Piece, list_diff, text_diff, value_diff
 
 words = st.lists(st.text("abcdé", min_size=1, max_size=4), max_size=12).map(" ".join)
 items = st.lists(st.text(min_size=1, max_size=5), max_size=8)

@@ -11,8 +11,8 @@ from studies.estimation.labels import Label, SlotOutcome, resolve
 from studies.estimation.methods.base import Prediction
 from studies.estimation.panel import evaluate_panel
 from studies.estimation.volumes import StartupBasis, StartupBudget
-from studies.sentences import amendments_text, error_patterns, panel_sentence, unscored_sentence
-from studies.words import count_word, counted, listed
+from studies.text.sentences import amendments_text, error_patterns, panel_sentence, unscored_sentence
+from studies.text.words import count_word, counted, listed
 
 MARGIN = 38912
 SILENT = StartupBudget(StartupBasis.OFFLOADED_ACTOR, None, None)

@@ -173,7 +173,7 @@ def test_a_donor_names_the_targets_that_copied_it(client):
 def test_a_pool_configuration_shows_how_its_family_was_predicted_when_held_out(client):
     (view,) = client.get(DONOR).context["sets"]
     assert view.title.endswith("held-out Qwen")
-    assert [item.prediction.method for item in view.forecasts] == [
+    assert [item.prediction.method for item in view.lines] == [
         "donor_copy",
         "component_regression",
         "logistic",

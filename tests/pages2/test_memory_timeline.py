@@ -8,7 +8,7 @@ import pytest
 
 from studies.figures.memory import Band, memory_figure
 from studies.models import Attempt, EvidenceBlob, EvidenceFile, SeedSlot
-from studies.services import evidence_store, memory_timeline
+from studies.services.outcomes import evidence_store, memory_timeline
 from tests.factories import make_attempt
 from tests.pages.reading import figure_of, text_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from studies.models import Prediction, Study
-from studies.services.comparison import choices
+from studies.services.predictions.comparison import choices
 from tests.factories import make_prediction_set
 from tests.pages.reading import sentence_of, text_of
 

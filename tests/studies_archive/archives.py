@@ -175,12 +175,12 @@ def _write_study(archive: Archive, study: Stream, folder: str) -> None:
             "updates": item["updates"], "reason": "An own reason.",
         }  # fmt: skip
         _write_json(at(f"amendment-{item['number']:02d}.json"), document)
-    _write_forecasts(at, study)
+    _write_predictions(at, study)
     _write_history(at, study)
     _write_results(at, study, slots)
 
 
-def _write_forecasts(at: Callable[[str], Path], study: Stream) -> None:
+def _write_predictions(at: Callable[[str], Path], study: Stream) -> None:
     sets: dict[str, list[dict[str, Any]]] = {}
     for item in fields_of(study, "prediction"):
         sets.setdefault(item["prediction_set"], []).append(_prediction(item))

@@ -14,8 +14,8 @@ from rlvram_site.ledger.canonical import digest
 from rlvram_site.ledger.models import LedgerEntry, LedgerStream
 from rlvram_site.ledger.verify import verify_streams
 from studies.models import Attempt, Exclusion, Protocol, SeedSlot, Study
-from studies.services import protocols
-from studies.services.evaluation import evaluation_document
+from studies.services.plan import protocols
+from studies.services.scores.evaluation import evaluation_document
 from tests.bypass import without_triggers
 from tests.factories import make_attempt
 from tests.studies_archive.archives import SAMPLE

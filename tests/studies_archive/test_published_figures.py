@@ -25,10 +25,11 @@ from studies.estimation.tables import (
     resolution_row,
 )
 from studies.models import Study
-from studies.services import costs, pools, protocols
-from studies.services.evaluation import always_rule
-from studies.services.forecasts import fold_sets, forecasts, panel_set
-from studies.services.panel import load_panel
+from studies.services.plan import pools, protocols
+from studies.services.predictions.recorded import fold_sets, forecasts, panel_set
+from studies.services.scores import costs
+from studies.services.scores.evaluation import always_rule
+from studies.services.scores.panel import load_panel
 from tests.studies_archive.archives import SAMPLE, fields_of
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from rlvram_site.ledger.chain import head
 from studies.models import Study
-from studies.services.evaluation import evaluation_document
+from studies.services.scores.evaluation import evaluation_document
 
 pytestmark = pytest.mark.django_db
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from studies.models import Attempt, Exclusion, NonLaunch
-from studies.services.panel import load_panel
-from studies.services.slots import slot_states
+from studies.services.outcomes.slots import slot_states
+from studies.services.scores.panel import load_panel
 from tests.factories import make_attempt, make_configuration, make_protocol, make_slots, make_study
 
 pytestmark = pytest.mark.django_db

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from studies.models import Evaluation, Study
-from studies.services.evaluation import always_rule, record_evaluation, record_evaluations
-from studies.services.forecasts import panel_set
-from studies.services.panel import load_panel
+from studies.services.predictions.recorded import panel_set
+from studies.services.scores.evaluation import always_rule, record_evaluation, record_evaluations
+from studies.services.scores.panel import load_panel
 from tests.factories import make_attempt
 
 pytestmark = pytest.mark.django_db

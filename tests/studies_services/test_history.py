@@ -8,8 +8,8 @@ import pytest
 
 from studies.figures.timeline import LANES as DRAWN_LANES
 from studies.models import Study
-from studies.services.history import LANES, moments, timeline
-from studies.services.panel import load_panel
+from studies.services.history.timeline import LANES, moments, timeline
+from studies.services.scores.panel import load_panel
 from tests.factories import make_attempt
 
 pytestmark = pytest.mark.django_db

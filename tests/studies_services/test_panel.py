@@ -12,7 +12,7 @@ from rlvram_site.marks import MARKS
 from studies.estimation.labels import Label, SlotOutcome, resolve
 from studies.models import Study
 from studies.services.errors import ServiceError
-from studies.services.panel import cell_state, load_panel
+from studies.services.scores.panel import cell_state, load_panel
 from tests.factories import make_study
 
 FAILED, WITHIN, ABOVE, OPEN = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from studies.models import Amendment, Seal, Study
-from studies.services import protocols
 from studies.services.errors import ServiceError
-from studies.services.seals import seal_predictions, seal_state
+from studies.services.plan import amendments, protocols
+from studies.services.predictions.seals import seal_predictions, seal_state
 from tests.factories import make_attempt, make_configuration, make_prediction_set, make_protocol, make_study
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,7 @@ def amend(study, number=2):
         study=study, protocol=protocol, number=number, base_sha256=protocol.sha256, sha256="b" * 64,
         amended_at="2020-01-01T00:00:00Z", updates={"scoring": "resolved_subset_with_unscored_approvals"},
     ).save()  # fmt: skip
-    return protocols.changes(study)[-1]
+    return amendments.effects(study)[-1]
 
 
 def test_before_the_first_launch_it_is_an_amendment(planned):
@@ -36,11 +36,11 @@ def test_after_a_launch_without_outcome_it_is_an_amendment_after_launch(planned)
 def test_after_an_outcome_it_is_a_deviation(planned, outcome, peak):
     make_attempt(planned.seedslots.first(), outcome, peak)
     assert amend(planned).word == "deviation"
-    assert [change.word for change in protocols.changes(planned)] == ["amendment", "deviation"]
+    assert [change.word for change in amendments.effects(planned)] == ["amendment", "deviation"]
 
 
 def test_each_amendment_shows_what_it_changed(sample_studies):
-    (change,) = protocols.changes(Study.objects.get(slug="estimation"))
+    (change,) = amendments.effects(Study.objects.get(slug="estimation"))
     assert change.word == "amendment"
     keys = {key.key: key for key in change.keys}
     assert sorted(keys) == ["component_regression", "feature_scope", "features", "scoring"]

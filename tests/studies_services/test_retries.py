@@ -7,8 +7,8 @@ import pytest
 from studies.estimation.errors import EstimationError
 from studies.estimation.protocol import permitted_attempts
 from studies.models import Exclusion, NonLaunch, Study
-from studies.services.panel import load_panel
-from studies.services.slots import attempt_states, slot_states
+from studies.services.outcomes.slots import attempt_states, slot_states
+from studies.services.scores.panel import load_panel
 from tests.factories import make_attempt, make_configuration, make_protocol, make_slots, make_study
 
 

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studies.models import Attempt, Exclusion, NonLaunch, SeedSlot
-from studies.services.costs import panel_cost
-from studies.services.eligibility import Role, slot_state_of
-from studies.services.history import timeline
-from studies.services.panel import load_panel
-from studies.services.slots import slot_states
+from studies.services.history.timeline import timeline
+from studies.services.outcomes.slots import Role, slot_state_of, slot_states
+from studies.services.scores.costs import panel_cost
+from studies.services.scores.panel import load_panel
 from tests.factories import make_attempt, make_configuration, make_protocol, make_slots, make_study
 
 END = dt.datetime(2026, 9, 10, tzinfo=dt.UTC)

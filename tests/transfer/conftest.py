@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 
 from studies.models import Pool
-from studies.services.transfer import load_suite
+from studies.services.transfer.submissions import load_suite
 from studies.transfer.predictors import reference
 from studies.transfer.suite import Suite
 from tests.transfer.worlds import csv_file

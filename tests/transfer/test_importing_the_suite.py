@@ -11,7 +11,7 @@ from studies.archive.bundle import read_bundle, to_bundle, write_bundle
 from studies.archive.layout import QUERIES, QUERIES_SHA256
 from studies.archive.records import SUITE_KINDS, Record, Stream, dump_stream
 from studies.models import Pool, TransferQuery, TransferTask
-from studies.services.transfer import load_suite
+from studies.services.transfer.submissions import load_suite
 from tests.studies_archive.archives import SAMPLE, Archive, write_archive
 
 pytestmark = pytest.mark.django_db

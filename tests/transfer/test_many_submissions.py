@@ -9,7 +9,7 @@ from django.db import connection, models
 from django.test.utils import CaptureQueriesContext
 
 from studies.models import TransferPredictions, TransferScore, TransferSubmission
-from studies.services.transfer import submit
+from studies.services.transfer.submissions import submit
 from studies.transfer.predictors import reference
 from tests.transfer.conftest import HOME
 

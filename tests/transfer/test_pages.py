@@ -7,7 +7,7 @@ import json
 import pytest
 
 from studies.estimation.labels import Label
-from studies.services.transfer import submit
+from studies.services.transfer.submissions import submit
 from studies.transfer.inputs import inputs_document
 from studies.transfer.predictors import reference
 from tests.transfer.conftest import HOME

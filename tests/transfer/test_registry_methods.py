@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from studies.services.transfer import load_suite
-from studies.services.transfer_results import registry_results
+from studies.services.transfer.results import registry_results
+from studies.services.transfer.submissions import load_suite
 from studies.transfer.suite import Track
 from tests.factories import make_pool
 from tests.transfer.conftest import HOME

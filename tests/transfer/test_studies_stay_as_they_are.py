@@ -8,8 +8,8 @@ from django.core.management import call_command
 from studies.archive.bundle import read_bundle, to_bundle, write_bundle
 from studies.archive.records import SUITE_KINDS, Stream
 from studies.models import Study, TransferTask
-from studies.services.evaluation import evaluation_document
-from studies.services.transfer import submit
+from studies.services.scores.evaluation import evaluation_document
+from studies.services.transfer.submissions import submit
 from studies.transfer.predictors import reference
 from tests.studies_archive.archives import SAMPLE
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth import get_user_model
 
-from rlvram_site import upload
+from host import upload
 from rlvram_site.api.keys import issue_key
 from studies.models import Attempt, EvidenceBlob, EvidenceFile, SeedSlot
 from tests.api.logs import COMPLETED, SAMPLES
@@ -30,7 +30,7 @@ def run_directory(tmp_path) -> Path:
 
 
 def command(site, key, *arguments: str, script: str | None = None) -> subprocess.CompletedProcess[str]:
-    start = [script] if script else ["-m", "rlvram_site.upload"]
+    start = [script] if script else ["-m", "host.upload"]
     return subprocess.run(
         [sys.executable, *start, "--url", site.url, "--study", "demo", *arguments],
         env={**os.environ, "RLVRAM_KEY": key}, text=True, capture_output=True, check=False,

@@ -79,7 +79,7 @@ def test_a_client_killed_in_the_middle_of_an_upload_goes_on_where_it_ended(site,
 
     def start(invocation: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-m", "rlvram_site.upload", str(folder), "--url", site.url, "--study", "demo",
+            [sys.executable, "-m", "host.upload", str(folder), "--url", site.url, "--study", "demo",
              "--invocation", invocation, "--quiet"],
             env={**os.environ, "RLVRAM_KEY": key}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip

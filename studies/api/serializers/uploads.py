@@ -17,7 +17,7 @@ from studies.api.fields import (
     TextField,
 )
 from studies.models import Attempt, EvidenceFile
-from studies.services.declarations import EVIDENCE_FIELDS, declaration_problems
+from studies.services.outcomes.attempts import EVIDENCE_FIELDS, declaration_problems
 
 _LARGEST_MIB = 1e8
 _LARGEST_SECONDS = 1e9

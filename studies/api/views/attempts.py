@@ -34,10 +34,10 @@ from studies.api.serializers.uploads import (
 )
 from studies.api.views.base import StudyDetail, StudyTable, StudyView, refuse
 from studies.models import Attempt
-from studies.services.attempts import AttemptUpload, FileEntry, UploadRefused, record_attempts
-from studies.services.evidence_files import keep_blob
-from studies.services.evidence_store import EvidenceTooLarge
-from studies.services.slots import attempt_states
+from studies.services.outcomes.attempts import AttemptUpload, FileEntry, UploadRefused, record_attempts
+from studies.services.outcomes.evidence_files import keep_blob
+from studies.services.outcomes.evidence_store import EvidenceTooLarge
+from studies.services.outcomes.slots import attempt_states
 
 _CHUNK = 1 << 20
 _PARTS = ", ".join(FORM_FILES)

@@ -27,10 +27,10 @@ from studies.api.serializers.outcomes import (
 from studies.api.serializers.uploads import ExclusionUploadSerializer, LateFilesSerializer
 from studies.api.views.base import StudyTable, StudyView
 from studies.models import Attempt, Event, EvidenceBlob, EvidenceFile, Exclusion, Study
-from studies.services import evidence_store
-from studies.services.evidence_files import FileConflict, WrongHash, add_late_files, keep_blob
-from studies.services.evidence_store import EvidenceTooLarge
-from studies.services.exclusions import ExclusionConflict, exclude, lift
+from studies.services.outcomes import evidence_store
+from studies.services.outcomes.corrections import ExclusionConflict, exclude, lift
+from studies.services.outcomes.evidence_files import FileConflict, WrongHash, add_late_files, keep_blob
+from studies.services.outcomes.evidence_store import EvidenceTooLarge
 
 _CHUNK = 1 << 20
 

@@ -32,12 +32,12 @@ from studies.api.serializers.plan import (
 from studies.api.serializers.plans import ConfigurationsUploadSerializer, SlotsUploadSerializer
 from studies.api.views.base import StudyDetail, StudyTable, StudyView, refuse
 from studies.models import Amendment, Configuration, Pool, SeedSlot, Study
-from studies.services import protocols
-from studies.services.attempts import UploadRefused
 from studies.services.errors import ServiceError
-from studies.services.plan_uploads import NotADraft, add_configurations, add_slots
-from studies.services.seals import seal_state
-from studies.services.slots import slot_states
+from studies.services.outcomes.attempts import UploadRefused
+from studies.services.outcomes.slots import slot_states
+from studies.services.plan import amendments, protocols
+from studies.services.plan.drafts import NotADraft, add_configurations, add_slots
+from studies.services.predictions.seals import seal_state
 
 
 class StudyList(RecordTable):
@@ -112,7 +112,7 @@ class AmendmentList(StudyTable):
     queryset = Amendment.objects.all()
 
     def prepare(self, rows: Sequence[Any]) -> None:
-        self.changes = {item.amendment.pk: item for item in protocols.changes(self.study)} if rows else {}
+        self.changes = {item.amendment.pk: item for item in amendments.effects(self.study)} if rows else {}
 
     def get_serializer_context(self) -> dict[str, Any]:
         return {**super().get_serializer_context(), "changes": getattr(self, "changes", {})}

@@ -11,9 +11,9 @@ from studies.jobs.claims import Outcome
 from studies.jobs.kinds import register
 from studies.jobs.kinds.base import Kind
 from studies.jobs.work import Work
-from studies.services.evaluation import evaluation_inputs, record_evaluations
-from studies.services.panel import load_panel
-from studies.words import counted, sentence
+from studies.services.scores.evaluation import evaluation_inputs, record_evaluations
+from studies.services.scores.panel import load_panel
+from studies.text.words import counted, sentence
 
 
 @register

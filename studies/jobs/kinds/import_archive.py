@@ -9,14 +9,14 @@ from django.urls import reverse
 
 from rlvram_site.ledger.canonical import digest
 from rlvram_site.ledger.chain import head
-from studies.archive.importing import Source, import_source, read_source
 from studies.jobs.claims import Outcome
 from studies.jobs.kinds import register
 from studies.jobs.kinds.base import Kind, Parameter
 from studies.jobs.sources import check_source, describe, source_path
 from studies.jobs.work import Work
 from studies.models import Study
-from studies.words import counted
+from studies.services.importing import Source, import_source, read_source
+from studies.text.words import counted
 
 
 @register

@@ -13,9 +13,9 @@ from studies.jobs.kinds import register
 from studies.jobs.kinds.base import Kind
 from studies.jobs.work import Work
 from studies.models import Study
-from studies.services.predicting import check_open, predict_and_seal
-from studies.services.refits import refit_payload
-from studies.words import counted
+from studies.services.predictions.refits import refit_payload
+from studies.services.predictions.seals import check_open, predict_and_seal
+from studies.text.words import counted
 
 
 @register

@@ -13,7 +13,7 @@ from studies.jobs.kinds import register
 from studies.jobs.kinds.base import Kind, Parameter
 from studies.jobs.work import Work
 from studies.models import Study
-from studies.services.refits import Verdict, compare_fits, fit_of, recorded_fit, refit_payload
+from studies.services.predictions.refits import Verdict, compare_fits, fit_of, recorded_fit, refit_payload
 
 
 @register

@@ -15,7 +15,7 @@ from studies.models import Host, Job, SeedSlot, Study
 from studies.models.hosts import queue_of
 from studies.services.errors import ServiceError
 from studies.services.hosts import launch_rules, open_slots, orders_for
-from studies.words import counted
+from studies.text.words import counted
 
 TASK = "gpu.run_slots"
 INTERVAL_MS = 100

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from studies.estimation.errors import EstimationError
 from studies.models import Study
 from studies.services.errors import ServiceError
-from studies.services.evaluation import evaluation_document, record_evaluations
+from studies.services.scores.evaluation import evaluation_document, record_evaluations
 
 _COUNTS = (
     ("queries", "scored"), ("correct_three_state", "correct"), ("approved_within_margin", "useful"),

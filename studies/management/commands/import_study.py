@@ -8,10 +8,10 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from studies.archive.errors import ArchiveError
-from studies.archive.importing import Report, import_source, read_source
 from studies.archive.layout import LAYOUTS
 from studies.estimation.errors import EstimationError
 from studies.services.errors import ServiceError
+from studies.services.importing import Report, import_source, read_source
 
 _WORDS = {
     "configuration": "configurations", "outcome": "outcomes", "architecture": "architectures",

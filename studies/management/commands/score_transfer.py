@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from rlvram_site.ledger.chain import acting
 from studies.estimation.errors import EstimationError
 from studies.services.errors import ServiceError
-from studies.services.transfer import load_suite, submit, the_pool
+from studies.services.transfer.submissions import load_suite, submit, the_pool
 from studies.transfer.scoring import COUNTS, score_suite
 from studies.transfer.submission import SubmissionError, check, parse_rows
 from studies.transfer.suite import SELECTIONS

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from studies.estimation.errors import EstimationError
 from studies.services.errors import ServiceError
-from studies.services.transfer import load_suite, the_pool
+from studies.services.transfer.submissions import load_suite, the_pool
 from studies.transfer.inputs import inputs_document, task_document
 from studies.transfer.suite import SELECTIONS
 

@@ -1,0 +1,1 @@
+"""The order in which things were recorded, and when each became known."""

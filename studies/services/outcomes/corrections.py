@@ -1,0 +1,101 @@
+"""Excluding an attempt and lifting that again: each is a record of its own that points at the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from rlvram_site.ledger.chain import lock_stream, record
+from studies.models import Attempt, Exclusion
+from studies.services.errors import ServiceError
+from studies.services.outcomes.attempts import (
+    PLAIN_COLUMNS,
+    AttemptUpload,
+    Problem,
+    UploadRefused,
+    declaration_problems,
+    record_attempts,
+)
+from studies.services.outcomes.slots import standing_exclusion
+
+
+class ExclusionConflict(ServiceError):
+    """The attempt is already in the wanted state for another reason; nothing was changed."""
+
+
+def exclude(attempt: Attempt, *, reason: str, author: str) -> tuple[Exclusion, bool]:
+    """The attempt no longer counts. The same reason again finds the same record: ``(exclusion, False)``.
+
+    Raises ``ExclusionConflict`` if it is excluded for another reason.
+    """
+    return _record(attempt, reason, author, lifted=False)
+
+
+def lift(attempt: Attempt, *, reason: str, author: str) -> tuple[Exclusion, bool]:
+    """The attempt counts again. Raises ``ExclusionConflict`` if nothing stands against it."""
+    return _record(attempt, reason, author, lifted=True)
+
+
+def newest_exclusion(attempt: Attempt) -> Exclusion | None:
+    """The newest record about whether the attempt counts, also if it was made of an entry it supersedes."""
+    chain: list[Attempt] = []
+    entry: Attempt | None = attempt
+    while entry is not None:
+        chain.append(entry)
+        entry = entry.supersedes
+    return Exclusion.objects.filter(attempt__in=chain).order_by("-pk").first()
+
+
+def _record(attempt: Attempt, reason: str, author: str, *, lifted: bool) -> tuple[Exclusion, bool]:
+    with transaction.atomic():
+        lock_stream(attempt.study.stream)
+        newest = newest_exclusion(attempt)
+        standing = standing_exclusion([newest] if newest else [])
+        if newest is not None and newest.lifted == lifted and newest.reason == reason:
+            return newest, False
+        if lifted and standing is None:
+            raise ExclusionConflict(f"{attempt} is not excluded, so there is nothing to lift")
+        if not lifted and standing is not None:
+            raise ExclusionConflict(
+                f"{attempt} is already excluded ({standing.reason}), expected it to be lifted first"
+            )
+        row = Exclusion(
+            study=attempt.study,
+            attempt=attempt,
+            reason=reason,
+            author=author,
+            lifted=lifted,
+            supersedes=newest,
+        )
+        record(row)
+        return row, True
+
+
+_KEPT = ("started_at", "ended_at", "exit_code", "job_id", "execution_commit", *PLAIN_COLUMNS)
+
+
+def correct_attempt(
+    wrong: Attempt, *, invocation_id: str, declared: Mapping[str, Any], reason: str
+) -> Attempt:
+    """Record a declared outcome that supersedes ``wrong``; times, device seconds and facts are taken over.
+
+    ``declared`` is as in an upload: outcome, source, and diagnosis, reason, peak_mib (MiB) where they apply.
+    Raises ``UploadRefused`` by field for an outcome that can't be declared or a place that can't be taken.
+    """
+    if problems := declaration_problems(declared):
+        raise UploadRefused([Problem(0, name, text) for name, text in problems.items()])
+    values: dict[str, Any] = {
+        name: value for name in _KEPT if (value := getattr(wrong, name)) not in (None, "")
+    }
+    if wrong.exit_signal is not None:
+        values["signal"] = wrong.exit_signal
+    if slot := wrong.slot.experiment_id if wrong.slot else wrong.slot_name:
+        values["slot"] = slot
+    values |= {
+        "invocation_id": invocation_id, "facts": wrong.facts, "declared": dict(declared),
+        "supersedes": wrong.invocation_id, "supersedes_reason": reason,
+    }  # fmt: skip
+    recorded = record_attempts(wrong.study, [AttemptUpload(values)])[0]
+    return recorded.row or Attempt.objects.get(pk=recorded.attempt_id)

@@ -1,0 +1,132 @@
+"""From what an upload carries to the derived outcome: files, texts inside the record, and plain facts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from studies.evidence import collect
+from studies.evidence.collect import collect_run, kind_of
+from studies.evidence.completion import STUDY_STEP_PATTERN, CompletionRule
+from studies.evidence.logs import EvidenceLine
+from studies.evidence.outcome import EXIT_STATUS, DerivedOutcome, derive_outcome
+from studies.evidence.samples import DevicePeak, SampledPeak
+from studies.models import EvidenceFile
+from studies.services.outcomes import evidence_store
+
+UPLOAD = "upload"
+"""Stands for a file name where the upload's own record is the evidence."""
+
+TEXT_NAMES = {"log": "sent.log", "samples": "gpu-memory.sent.csv", "scheduler": "sacct.sent.txt"}
+"""How evidence lines name a text that was sent inside the record."""
+
+RECORD_NAME = "trial.sent.json"
+RESERVED_NAMES = frozenset({*TEXT_NAMES.values(), RECORD_NAME})
+"""No uploaded file may be called so."""
+
+_NAMES = {"log": "log", "samples": "samples", "scheduler": "sacct"}
+"""How evidence lines name a text that was sent inside the record."""
+
+_NAMES = {
+    EvidenceFile.Kind.LOG: "{}.log",
+    EvidenceFile.Kind.SAMPLES: "gpu-memory.{}.csv",
+    EvidenceFile.Kind.SCHEDULER: "sacct.{}.txt",
+    EvidenceFile.Kind.DEVICES: "device_map.{}.json",
+    EvidenceFile.Kind.TRIAL: "trial.{}.json",
+}
+
+
+@dataclass(frozen=True)
+class UploadedFile:
+    """A stored file of an upload: its name, what it is, and its bytes by sha256."""
+
+    name: str
+    kind: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What an upload says was observed.
+
+    ``texts`` by kind: ``log``, ``samples``, ``scheduler``. ``device_peaks_mib`` are MiB by device, where
+    the samples themselves were not sent. ``other_processes`` are foreign processes seen on the devices.
+    """
+
+    exit_code: int | None = None
+    exit_signal: int | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    steps: int | None = None
+    job_id: str = ""
+    texts: Mapping[str, str] | None = None
+    device_peaks_mib: Mapping[str, float] | None = None
+    other_processes: Sequence[str] = ()
+    claimed: str = ""
+    files: Sequence[UploadedFile] = ()
+
+
+def file_kind(name: str) -> str:
+    """What a file is, by its name; ``other`` when the name does not say."""
+    return kind_of(name) or str(EvidenceFile.Kind.OTHER)
+
+
+def name_for_kind(name: str, kind: str) -> str:
+    """``name``, changed if it must be so that it says what the file is."""
+    if kind == EvidenceFile.Kind.OTHER or kind_of(name) == kind:
+        return name
+    return _NAMES[EvidenceFile.Kind(kind)].format(name)
+
+
+def completion_rule(protocol: Mapping[str, Any] | None, planned_steps: int | None) -> CompletionRule:
+    """The rule for one invocation: the planned number of steps, and the pattern of a step's record.
+
+    A protocol without the key ``completion_pattern`` means the study's own trainer.
+    """
+    pattern = (protocol or {}).get("completion_pattern")
+    return CompletionRule(planned_steps, pattern if isinstance(pattern, str) else STUDY_STEP_PATTERN)
+
+
+def derive(observed: Observed, rule: CompletionRule) -> DerivedOutcome:
+    """The outcome of an upload.
+
+    Raises ``EvidenceError`` for files of several jobs.
+    """
+    evidence = collect_run(_entries(observed), rule, exit_code=observed.exit_code, where=UPLOAD)
+    if observed.exit_signal is not None:
+        # The upload itself goes before what a file says of the exit status.
+        evidence = replace(
+            evidence, exit_code=observed.exit_code, signal=observed.exit_signal, exit_source=EXIT_STATUS
+        )
+    if evidence.peak is None and observed.device_peaks_mib:
+        evidence = replace(evidence, peak=_stated_peaks(observed.device_peaks_mib))
+    if observed.other_processes:
+        seen = tuple(EvidenceLine(UPLOAD, None, text) for text in observed.other_processes)
+        evidence = replace(evidence, contamination=seen)
+    return derive_outcome(evidence, rule)
+
+
+def _entries(observed: Observed) -> Iterator[collect.EvidenceFile]:
+    """Files, texts and the record itself as one run's files, so that one reader serves all."""
+    for item in observed.files:
+        if item.kind != EvidenceFile.Kind.OTHER:
+            yield collect.EvidenceFile(item.name, partial(evidence_store.open_stored, item.sha256))
+    for kind, text in (observed.texts or {}).items():
+        yield collect.EvidenceFile.of_bytes(TEXT_NAMES[kind], text.encode("utf-8", "replace"))
+    record = {
+        "started_at": observed.started_at.isoformat() if observed.started_at else None,
+        "ended_at": observed.ended_at.isoformat() if observed.ended_at else None,
+        "steps": observed.steps,
+        "job_id": observed.job_id,
+        "failure_kind": observed.claimed or None,
+    }
+    yield collect.EvidenceFile.of_bytes(RECORD_NAME, json.dumps(record).encode())
+
+
+def _stated_peaks(peaks: Mapping[str, float]) -> SampledPeak:
+    devices = tuple(DevicePeak(device, mib, 0) for device, mib in sorted(peaks.items()))
+    return SampledPeak(devices, 0, None, None, ("peaks were sent without their samples",))

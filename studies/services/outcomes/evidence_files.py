@@ -1,0 +1,84 @@
+"""Recording evidence: bytes of a study, and files that come after their attempt was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.db import transaction
+
+from rlvram_site.ledger.chain import lock_stream, record, record_all
+from studies.models import Attempt, EvidenceBlob, EvidenceFile, Study
+from studies.services.errors import ServiceError
+from studies.services.outcomes import evidence_store
+from studies.services.outcomes.attempts import FileEntry
+
+
+class WrongHash(ServiceError):
+    """The bytes that came are not the ones that were announced."""
+
+
+class FileConflict(ServiceError):
+    """The attempt already has a file of that name with other bytes; nothing was changed."""
+
+
+def keep_blob(
+    study: Study, chunks: Iterable[bytes], name: str, announced_sha256: str | None = None
+) -> tuple[EvidenceBlob, bool]:
+    """Store bytes and record that the study has them; the same bytes again find the same row.
+
+    Raises ``WrongHash`` if the bytes are not the announced ones, ``EvidenceTooLarge`` above a limit.
+    """
+    stored = evidence_store.store(chunks, name)
+    if announced_sha256 is not None and stored.sha256 != announced_sha256:
+        raise WrongHash(f"{name}: the sha256 of what came is {stored.sha256}, expected {announced_sha256}")
+    with transaction.atomic():
+        lock_stream(study.stream)
+        blob = EvidenceBlob.objects.filter(study=study, sha256=stored.sha256).first()
+        if blob is not None:
+            return blob, False
+        blob = EvidenceBlob(study=study, sha256=stored.sha256, size_bytes=stored.size_bytes)
+        record(blob)
+        return blob, True
+
+
+def add_late_files(attempt: Attempt, entries: Sequence[FileEntry]) -> list[tuple[EvidenceFile, bool]]:
+    """Attach files to a recorded attempt. Its outcome stays: it rests on what came with it.
+
+    The bytes of a file that was only named by its hash may follow later under the same name and hash.
+    Raises ``FileConflict`` for a name that stands there with another hash.
+    """
+    with transaction.atomic():
+        lock_stream(attempt.study.stream)
+        have = {row.name: row for row in attempt.files.all()}
+        blobs = {
+            row.sha256: row
+            for row in EvidenceBlob.objects.filter(
+                study=attempt.study, sha256__in=[e.sha256 for e in entries]
+            )
+        }
+        result: list[tuple[EvidenceFile, bool]] = []
+        for entry in entries:
+            row = have.get(entry.name)
+            if row is not None and row.sha256 != entry.sha256:
+                raise FileConflict(
+                    f"{attempt}: {entry.name} has the sha256 {row.sha256}, expected the same or another name"
+                )
+            if row is None:
+                row = EvidenceFile(
+                    study=attempt.study, attempt=attempt, blob=blobs.get(entry.sha256), name=entry.name,
+                    kind=entry.kind, sha256=entry.sha256, size_bytes=entry.size_bytes, late=True,
+                )  # fmt: skip
+                have[entry.name] = row
+                result.append((row, True))
+            else:
+                result.append((row, False))
+        record_all([row for row, new in result if new])
+    return result
+
+
+def is_available(file: EvidenceFile) -> bool:
+    """Whether the file's bytes are here: they came with it, or later under the same hash."""
+    return (
+        file.blob_id is not None
+        or EvidenceBlob.objects.filter(study=file.study_id, sha256=file.sha256).exists()
+    )

@@ -1,0 +1,241 @@
+"""Which attempt of a slot counts, and why a slot is unresolved. The only place where that is decided."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.db.models import Q
+
+from studies.estimation.labels import SlotOutcome, slot_state
+from studies.models import Attempt, Exclusion, NonLaunch, SeedSlot
+from studies.services.history.ledger_order import ESTABLISHES_OUTCOME
+from studies.services.plan.protocols import permitted_by_study
+
+NOT_STARTED = "not started"
+
+
+class Role(StrEnum):
+    """What an attempt is to its slot."""
+
+    ELIGIBLE = "eligible"
+    EXCLUDED = "excluded"
+    SUPERSEDED = "superseded by a corrected entry"
+    NO_OUTCOME = "no outcome"
+    LATER = "later than the eligible one"
+    NOT_PERMITTED = "one more than the protocol permits"
+    UNPLANNED = "unplanned"
+
+
+@dataclass(frozen=True)
+class AttemptState:
+    """An attempt, its role, and the exclusion that stands against it (None if none does).
+
+    ``supersedes`` is the wrong entry that it corrects, ``superseded_by`` the entry that corrects it.
+    """
+
+    attempt: Attempt
+    role: Role
+    exclusion: Exclusion | None
+    supersedes: Attempt | None = None
+    superseded_by: Attempt | None = None
+
+    @property
+    def inherits_exclusion(self) -> bool:
+        """Whether the exclusion was recorded against an entry that this one supersedes."""
+        return self.exclusion is not None and self.exclusion.attempt_id != self.attempt.pk
+
+
+@dataclass(frozen=True)
+class SlotState:
+    """A slot with all its attempts in the order of its tries, and what they establish.
+
+    A corrected entry stands right after the one that it supersedes.
+
+    ``outcome`` goes into the label; ``reason`` says, in words for a person, why the slot is unresolved and
+    is empty when it is not.
+    """
+
+    slot: SeedSlot
+    attempts: tuple[AttemptState, ...]
+    eligible: Attempt | None
+    non_launch: NonLaunch | None
+    outcome: SlotOutcome
+    reason: str
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the slot has its eligible outcome."""
+        return self.eligible is not None
+
+    def state(self, margin_mib: float) -> str:
+        """``within_margin``, ``above_margin``, ``memory_failure`` or ``unresolved``."""
+        return slot_state(self.outcome, margin_mib)
+
+
+class Entries:
+    """Attempts, and which of them correct which."""
+
+    def __init__(self, attempts: Iterable[Attempt]) -> None:
+        self._rows = {row.pk: row for row in attempts}
+        self._corrections = {
+            row.supersedes_id: row for row in self._rows.values() if row.supersedes_id is not None
+        }
+
+    def superseded_by(self, attempt: Attempt) -> Attempt | None:
+        """The entry that corrects this one."""
+        return self._corrections.get(attempt.pk)
+
+    def supersedes(self, attempt: Attempt) -> Attempt | None:
+        """The entry that this one corrects."""
+        return self._rows.get(attempt.supersedes_id) if attempt.supersedes_id is not None else None
+
+    def chain(self, attempt: Attempt) -> list[Attempt]:
+        """The attempt, the entry that it supersedes, the one before that, and so on."""
+        found = [attempt]
+        while (before := self.supersedes(found[-1])) is not None:
+            found.append(before)
+        return found
+
+    def in_order(self) -> list[Attempt]:
+        """As they were recorded, but each corrected entry in the place of the entry that it supersedes."""
+        return sorted(self._rows.values(), key=lambda row: (self.chain(row)[-1].pk, row.pk))
+
+    def exclusion(self, attempt: Attempt, exclusions: Mapping[int, Iterable[Exclusion]]) -> Exclusion | None:
+        """What stands against an attempt. Correcting an entry lifts no exclusion of what it corrects."""
+        return standing_exclusion(item for row in self.chain(attempt) for item in exclusions.get(row.pk, ()))
+
+    def state(
+        self, attempt: Attempt, role: Role, exclusions: Mapping[int, Iterable[Exclusion]]
+    ) -> AttemptState:
+        """The attempt in this role, or superseded if a later entry corrects it."""
+        correction = self.superseded_by(attempt)
+        return AttemptState(
+            attempt,
+            role if correction is None else Role.SUPERSEDED,
+            self.exclusion(attempt, exclusions),
+            self.supersedes(attempt),
+            correction,
+        )
+
+
+def standing_exclusion(exclusions: Iterable[Exclusion]) -> Exclusion | None:
+    """The exclusion that stands against one attempt: its newest one, unless that lifts."""
+    newest = max(exclusions, key=lambda item: item.pk, default=None)
+    return None if newest is None or newest.lifted else newest
+
+
+def slot_state_of(
+    slot: SeedSlot,
+    attempts: Sequence[Attempt],
+    exclusions: Mapping[int, Iterable[Exclusion]],
+    non_launch: NonLaunch | None,
+    permitted: int | None,
+) -> SlotState:
+    """What a slot's attempts establish. The first recorded, not excluded outcome counts; later ones do not.
+
+    ``exclusions`` are all of the study's, by attempt. ``permitted`` is how many attempts the protocol lets a
+    slot have (None: as many as it takes); a claim that never became an invocation uses one up. Whatever
+    comes after them replaces nothing, also when all before it were excluded. An entry that a later one of
+    these supersedes counts nowhere; the later one stands in its place and is no further try.
+    """
+    entries = Entries(attempts)
+    states: list[AttemptState] = []
+    eligible: Attempt | None = None
+    tries = 0 if non_launch is None else 1
+    for attempt in entries.in_order():
+        if entries.superseded_by(attempt) is not None:
+            states.append(entries.state(attempt, Role.SUPERSEDED, exclusions))
+            continue
+        tries += 1
+        if entries.exclusion(attempt, exclusions) is not None:
+            role = Role.EXCLUDED
+        elif permitted is not None and tries > permitted:
+            role = Role.NOT_PERMITTED
+        elif attempt.outcome not in ESTABLISHES_OUTCOME:
+            role = Role.NO_OUTCOME
+        elif eligible is not None:
+            role = Role.LATER
+        else:
+            role, eligible = Role.ELIGIBLE, attempt
+        states.append(entries.state(attempt, role, exclusions))
+    return SlotState(
+        slot=slot,
+        attempts=tuple(states),
+        eligible=eligible,
+        non_launch=non_launch,
+        outcome=_outcome(slot, eligible),
+        reason="" if eligible else _reason(states, non_launch),
+    )
+
+
+def _outcome(slot: SeedSlot, eligible: Attempt | None) -> SlotOutcome:
+    if eligible is None:
+        return SlotOutcome(slot.seed, None)
+    if eligible.outcome == Attempt.Outcome.COMPLETED:
+        return SlotOutcome(slot.seed, "completed", eligible.peak_mib)
+    return SlotOutcome(slot.seed, "memory_failure")
+
+
+def _reason(states: Sequence[AttemptState], non_launch: NonLaunch | None) -> str:
+    """The newest permitted attempt says why; an excluded one says why it was excluded."""
+    silent = (Role.NOT_PERMITTED, Role.SUPERSEDED)
+    newest = next((item for item in reversed(states) if item.role not in silent), None)
+    if newest is not None:
+        if newest.exclusion is not None:
+            return f"excluded: {newest.exclusion.reason}"
+        return newest.attempt.reason or "no outcome was established"
+    return non_launch.reason if non_launch else NOT_STARTED
+
+
+def slot_states(slots: Iterable[SeedSlot]) -> dict[int, SlotState]:
+    """State by slot, in a number of queries that does not grow with them."""
+    rows = {slot.pk: slot for slot in slots}
+    attempts: dict[int, list[Attempt]] = defaultdict(list)
+    # The large columns stay where they are: a state needs none of them.
+    light = Attempt.objects.defer("facts", "evidence", "derivation", "texts")
+    for attempt in light.filter(slot__in=rows).order_by("pk"):
+        attempts[attempt.slot_id].append(attempt)  # type: ignore[index]
+    exclusions: dict[int, list[Exclusion]] = defaultdict(list)
+    for exclusion in Exclusion.objects.filter(attempt__slot__in=rows):
+        exclusions[exclusion.attempt_id].append(exclusion)
+    launches = {row.slot_id: row for row in NonLaunch.objects.filter(slot__in=rows)}
+    permitted = permitted_by_study({slot.study_id for slot in rows.values()})
+    return {
+        pk: slot_state_of(slot, attempts[pk], exclusions, launches.get(pk), permitted[slot.study_id])
+        for pk, slot in rows.items()
+    }
+
+
+def attempt_states(attempts: Iterable[Attempt]) -> dict[int, AttemptState]:
+    """What each of these attempts is to its slot. ``attempt.slot`` should be loaded."""
+    rows = list(attempts)
+    by_slot = slot_states({row.slot_id: row.slot for row in rows if row.slot is not None}.values())
+    found = {state.attempt.pk: state for slot in by_slot.values() for state in slot.attempts}
+    return {row.pk: found[row.pk] for row in rows if row.slot_id is not None} | _unplanned_states(
+        [row for row in rows if row.slot_id is None]
+    )
+
+
+def _unplanned_states(unplanned: list[Attempt]) -> dict[int, AttemptState]:
+    if not unplanned:
+        return {}
+    entries = Entries([*_with_corrections(unplanned), *unplanned])
+    against: dict[int, list[Exclusion]] = defaultdict(list)
+    for exclusion in Exclusion.objects.filter(
+        attempt__in={item.pk for row in unplanned for item in entries.chain(row)}
+    ):
+        against[exclusion.attempt_id].append(exclusion)
+    return {row.pk: entries.state(row, Role.UNPLANNED, against) for row in unplanned}
+
+
+def _with_corrections(unplanned: list[Attempt]) -> list[Attempt]:
+    """Every unplanned attempt of the same studies that corrects another one or is corrected."""
+    light = Attempt.objects.defer("facts", "evidence", "derivation", "texts")
+    return list(
+        light.filter(study__in={row.study_id for row in unplanned}, slot=None).filter(
+            Q(supersedes__isnull=False) | Q(superseded_by__isnull=False)
+        )
+    )

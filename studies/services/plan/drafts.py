@@ -1,0 +1,142 @@
+"""Adding configurations and seed slots to a draft study. Once its predictions are sealed, the plan stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.db import models, transaction
+
+from rlvram_site.ledger.canonical import canonical
+from rlvram_site.ledger.chain import lock_stream, record_all
+from studies.estimation.errors import EstimationError
+from studies.estimation.labels import SLOTS_PER_CONFIGURATION
+from studies.estimation.volumes import startup_budget
+from studies.models import Attempt, Configuration, NonLaunch, Seal, SeedSlot, Study
+from studies.services.errors import ServiceError
+from studies.services.outcomes.attempts import Problem, UploadConflict, UploadRefused
+from studies.services.plan.pools import architectures, settings_of
+
+
+class NotADraft(ServiceError):
+    """The study's plan can no longer be added to."""
+
+
+def require_draft(study: Study) -> None:
+    """Raise ``NotADraft`` if the study is sealed or something of it has been launched."""
+    if Seal.objects.filter(study=study).exists():
+        raise NotADraft(f"study {study.slug} is sealed, so nothing can be added to its plan")
+    if Attempt.objects.filter(study=study).exists() or NonLaunch.objects.filter(study=study).exists():
+        raise NotADraft(f"study {study.slug} has been launched, so nothing can be added to its plan")
+
+
+def add_configurations(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[tuple[Configuration, bool]]:
+    """Record planned configurations, all or none. The same again is found, other content is refused.
+
+    Raises ``NotADraft``, ``UploadConflict``, or ``UploadRefused`` for settings that fit no device layout.
+    """
+    wanted = [Configuration(study=study, **row) for row in rows]
+    known = architectures(study.pool) if study.pool else {}
+    problems = []
+    for index, configuration in enumerate(wanted):
+        try:
+            settings = settings_of(configuration)
+            if settings.gpu_count % settings.rollout_tp_size:
+                raise EstimationError(
+                    settings.configuration_id, "rollout_tp_size", settings.rollout_tp_size,
+                    f"a divisor of gpu_count {settings.gpu_count}",
+                )  # fmt: skip
+            if settings.model_id in known:
+                startup_budget(settings, known[settings.model_id])
+        except EstimationError as error:
+            problems.append(Problem(index, error.field, str(error)))
+    if problems:
+        raise UploadRefused(problems)
+    return _add(study, wanted, "configuration_id", Configuration.objects.filter(study=study))
+
+
+def add_slots(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[tuple[SeedSlot, bool]]:
+    """Record planned slots, all or none; ``configuration`` is a configuration's id.
+
+    Raises ``NotADraft``, ``UploadConflict``, or ``UploadRefused``: an unknown configuration, a seed that the
+    protocol does not plan, or one slot too many.
+    """
+    known = {row.configuration_id: row for row in study.configurations.all()}
+    protocol = study.protocols.first()
+    seeds = protocol.document.get("evaluation_seeds") if protocol else None
+    wanted, problems = [], []
+    for index, row in enumerate(rows):
+        configuration = known.get(row["configuration"])
+        if configuration is None:
+            problems.append(
+                Problem(
+                    index, "configuration", f"{row['configuration']!r} is no configuration of {study.slug}"
+                )
+            )
+            continue
+        if isinstance(seeds, list) and row["seed"] not in seeds:
+            problems.append(Problem(index, "seed", f"{row['seed']} is not planned, expected one of {seeds}"))
+        wanted.append(SeedSlot(study=study, **{**row, "configuration": configuration}))
+    problems += _clashes(study, wanted)
+    if problems:
+        raise UploadRefused(problems)
+    return _add(study, wanted, "experiment_id", SeedSlot.objects.filter(study=study))
+
+
+def _clashes(study: Study, wanted: Sequence[SeedSlot]) -> list[Problem]:
+    """Slots that ask for a seed twice, or for more seeds than a configuration has."""
+    planned: dict[str, dict[int, str]] = {}
+    for slot in SeedSlot.objects.filter(study=study).select_related("configuration"):
+        planned.setdefault(slot.configuration.configuration_id, {})[slot.seed] = slot.experiment_id
+    problems = []
+    for index, slot in enumerate(wanted):
+        seeds = planned.setdefault(slot.configuration.configuration_id, {})
+        if seeds.setdefault(slot.seed, slot.experiment_id) != slot.experiment_id:
+            problems.append(Problem(index, "seed", f"{slot.seed} is planned already, as {seeds[slot.seed]}"))
+        if len(seeds) > SLOTS_PER_CONFIGURATION:
+            problems.append(
+                Problem(
+                    index, "seed",
+                    f"{slot.seed} is one too many: a configuration has {SLOTS_PER_CONFIGURATION} slots",
+                )
+            )  # fmt: skip
+    return problems
+
+
+def _add(study: Study, wanted: Sequence[Any], key: str, recorded: models.QuerySet) -> list[tuple[Any, bool]]:
+    with transaction.atomic():
+        lock_stream(study.stream)
+        names = [getattr(row, key) for row in wanted]
+        have = {getattr(row, key): row for row in recorded.filter(**{f"{key}__in": names})}
+        problems: list[Problem] = []
+        fresh: list[Any] = []
+        result: list[tuple[Any, bool]] = []
+        for index, row in enumerate(wanted):
+            name = getattr(row, key)
+            earlier = have.get(name)
+            if earlier is None:
+                have[name] = row
+                fresh.append(row)
+                result.append((row, True))
+                continue
+            if _content(earlier) != _content(row):
+                problems.append(
+                    Problem(
+                        index, key, f"{name!r} is already recorded with other content; nothing was changed"
+                    )
+                )
+            result.append((earlier, False))
+        if problems:
+            raise UploadConflict(problems)
+        if fresh:
+            require_draft(study)
+            record_all(fresh)
+        return result
+
+
+def _content(row: models.Model) -> dict[str, Any]:
+    return {field.attname: canonical(field.to_python(getattr(row, field.attname))) for field in _columns(row)}
+
+
+def _columns(row: models.Model) -> Iterable[models.Field]:
+    return (field for field in row._meta.concrete_fields if field.name not in ("id", "recorded_at"))

@@ -1,0 +1,1 @@
+"""What was predicted: recorded sets, seals, reasons, comparison and refits."""

@@ -1,0 +1,139 @@
+"""Fitting a study again: what goes in, and how the result compares with what is recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rlvram_site.ledger.canonical import canonical
+from studies.archive.environment import recorded_versions
+from studies.estimation.compare import Comparison, compare
+from studies.estimation.payload import to_payload
+from studies.models import FittedModel, PredictionSet, Study
+from studies.services.errors import ServiceError
+from studies.services.plan import protocols
+from studies.services.plan.pools import fitting_pool, targets
+from studies.services.predictions.recorded import fold_sets, method_predictions, panel_set
+
+CLASSIFIER_KEYS = ("classifier_coefficients", "classifier_intercepts", "classifier_iterations")
+PROSE_KEYS = ("interpretation", "assumption", "reason", "scope", "source_cost")
+SHOWN = 20
+FINAL = "final"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a fresh fit compares with the recorded one.
+
+    Attributes:
+        predictions: labels, peaks, donors and guards of the panel and of every held-out family.
+        parameters: the learned parameters without the classifier's.
+        classifier: the classifier's parameters, which move with the library's version.
+        largest_weight_deviation: of its coefficients and intercepts, iterations left out.
+    """
+
+    predictions: Comparison
+    parameters: Comparison
+    classifier: Comparison
+    largest_weight_deviation: float
+
+    def to_document(self) -> dict[str, Any]:
+        """The three comparisons as JSON."""
+        return {
+            name: {
+                "agrees": item.passed,
+                "compared": item.compared,
+                "largest_deviation": item.largest_deviation,
+                "largest_deviation_path": item.largest_deviation_path,
+                "differences": [str(difference) for difference in item.mismatches[:SHOWN]],
+            }
+            for name, item in (
+                ("predictions", self.predictions),
+                ("parameters", self.parameters),
+                ("classifier", self.classifier),
+            )
+        }
+
+
+def refit_payload(study: Study) -> dict[str, Any]:
+    """Pool, rules and targets of a study, as the refit worker takes them.
+
+    Raises ``ServiceError`` or ``EstimationError`` for a study that fits nothing itself.
+    """
+    rules = protocols.rules(study)
+    if rules.fitting is None:
+        parent = study.parent.slug if study.parent else "its parent"
+        raise ServiceError(
+            f"study {study.slug} fits nothing: its predictions are inherited; refit {parent} instead"
+        )
+    pool = fitting_pool(study, rules)
+    payload = to_payload(pool, rules, targets(study, rules.target_configuration_ids))
+    # Through JSON, as a worker in another process gets it.
+    return json.loads(json.dumps(payload))
+
+
+def library_versions(study: Study) -> dict[str, str]:
+    """The library versions of the recorded final fit, by the names of the package index.
+
+    Raises ``ServiceError`` if no fit is recorded, ``ArchiveError`` if it does not say its versions.
+    """
+    fitted = FittedModel.objects.filter(study=study, fold="").order_by("pk").first()
+    if fitted is None:
+        raise ServiceError(f"study {study.slug} has no recorded fit, so no recorded environment either")
+    return recorded_versions(fitted.environment, f"study {study.slug}")
+
+
+def recorded_fit(study: Study) -> dict[str, Any] | None:
+    """Models and predictions as recorded, in the form of ``fit_of``; None when nothing is predicted yet."""
+    panel = panel_set(study)
+    if panel is None or panel.fitted_model is None:
+        return None
+    return {
+        "predictions": {
+            FINAL: _predictions(panel),
+            **{row.fold: _predictions(row) for row in fold_sets(study)},
+        },
+        "models": {
+            FINAL: panel.fitted_model.parameters,
+            **{row.fold: row.fitted_model.parameters for row in fold_sets(study) if row.fitted_model},
+        },
+    }
+
+
+def _predictions(prediction_set: PredictionSet) -> list[dict[str, Any]]:
+    return [item.to_record() for item in method_predictions(prediction_set)]
+
+
+def fit_of(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Models and predictions of a refit worker's result, by held-out family; the final fit is ``final``."""
+    folds = result["retrospective"]["folds"]
+    return {
+        "predictions": {
+            FINAL: result["predictions"],
+            **{family: fold["predictions"] for family, fold in folds.items()},
+        },
+        "models": {
+            FINAL: result["fitted_model"],
+            **{family: fold["model"] for family, fold in folds.items()},
+        },
+    }
+
+
+def compare_fits(expected: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
+    """Compare a fresh fit with the recorded one; numbers within the study's tolerance, all else exactly."""
+    expected, found = canonical(expected), canonical(found)
+    classifiers = _classifiers(expected), _classifiers(found)
+    return Verdict(
+        compare(expected["predictions"], found["predictions"], ignore=PROSE_KEYS),
+        compare(expected["models"], found["models"], ignore=(*PROSE_KEYS, *CLASSIFIER_KEYS)),
+        compare(*classifiers),
+        compare(*classifiers, ignore=("classifier_iterations",)).largest_deviation,
+    )
+
+
+def _classifiers(fit: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        family: {key: model.get(key) for key in CLASSIFIER_KEYS} for family, model in fit["models"].items()
+    }

@@ -1,0 +1,1 @@
+"""What the predictions were worth: panel, evaluations, held-out families, costs, pairs."""

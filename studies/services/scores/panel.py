@@ -1,0 +1,235 @@
+"""The whole panel: every planned configuration with slots, label, predictions, and what each cell says."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from studies.estimation.labels import Label, Resolution, resolve
+from studies.estimation.rules import ProtocolRules
+from studies.models import (
+    Attempt,
+    Configuration,
+    Exclusion,
+    NonLaunch,
+    Prediction,
+    PredictionSet,
+    Seal,
+    SeedSlot,
+    Study,
+)
+from studies.services.errors import ServiceError
+from studies.services.history.known_times import KnownTimes
+from studies.services.outcomes.slots import SlotState, slot_state_of
+from studies.services.plan import protocols
+from studies.services.predictions.recorded import in_method_order, panel_set, rows_of
+
+SLOT_MARKS = {"completed": "●", "memory_failure": "✕", None: "?"}
+
+
+@dataclass(frozen=True)
+class PanelRow:
+    """One planned configuration.
+
+    Attributes:
+        configuration: its settings.
+        slots: its seed slots by seed, each with all attempts.
+        resolution: label or its absence, and the known flags.
+        predictions: by method name, in method order.
+        cells: state of each method's cell, a key of ``rlvram_site.marks.MARKS``.
+    """
+
+    configuration: Configuration
+    slots: tuple[SlotState, ...]
+    resolution: Resolution
+    predictions: dict[str, Prediction]
+    cells: dict[str, str]
+
+    @property
+    def seeds(self) -> str:
+        """The slots in short, ``151 ✕ 152 ✕ 153 ?``."""
+        return " ".join(f"{slot.slot.seed} {SLOT_MARKS[slot.outcome.kind]}" for slot in self.slots)
+
+    @property
+    def unresolved_slots(self) -> tuple[SlotState, ...]:
+        """The slots that keep the configuration from its label."""
+        return tuple(slot for slot in self.slots if not slot.resolved)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A study's panel as it is known now, or as it was at ``as_of``.
+
+    Attributes:
+        study: the study.
+        rules: its effective protocol's rules; margin and capacity are MiB.
+        methods: method names in the study's order.
+        rows: by workload, level and GPU count.
+        prediction_set: the panel's set; None while there is none.
+        seal: the seal over that set; None while there is none.
+        unplanned: attempts that belong to no slot, superseded entries among them. They never count.
+        as_of: the moment shown; None for now.
+    """
+
+    study: Study
+    rules: ProtocolRules
+    methods: tuple[str, ...]
+    rows: tuple[PanelRow, ...]
+    prediction_set: PredictionSet | None
+    seal: Seal | None
+    unplanned: tuple[Attempt, ...]
+    as_of: dt.datetime | None = None
+
+    @property
+    def margin_mib(self) -> int:
+        """The memory margin, MiB per device."""
+        return self.rules.memory_margin_limit_mib
+
+    @property
+    def capacity_mib(self) -> int:
+        """Memory of one device, MiB."""
+        return self.rules.device_capacity_mib
+
+    @property
+    def superseded(self) -> frozenset[int]:
+        """Primary keys of the unplanned attempts that a corrected entry supersedes."""
+        return frozenset(row.supersedes_id for row in self.unplanned if row.supersedes_id is not None)
+
+    @property
+    def resolutions(self) -> dict[str, Resolution]:
+        """Every planned configuration's resolution, by id."""
+        return {row.configuration.configuration_id: row.resolution for row in self.rows}
+
+    @property
+    def slots(self) -> tuple[SlotState, ...]:
+        """All planned slots, in schedule order."""
+        return tuple(
+            sorted((slot for row in self.rows for slot in row.slots), key=lambda item: item.slot.position)
+        )
+
+    @property
+    def resolved(self) -> tuple[PanelRow, ...]:
+        """The configurations that have a label."""
+        return tuple(row for row in self.rows if row.resolution.label is not None)
+
+    def row(self, configuration_id: str) -> PanelRow:
+        """One configuration's row.
+
+        Raises ``ServiceError`` if it is not planned.
+        """
+        for row in self.rows:
+            if row.configuration.configuration_id == configuration_id:
+                return row
+        raise ServiceError(f"study {self.study.slug} does not plan {configuration_id}")
+
+    def with_cell(self, method: str, states: Iterable[str]) -> tuple[PanelRow, ...]:
+        """The rows in which ``method``'s cell has one of these states."""
+        wanted = set(states)
+        return tuple(row for row in self.rows if row.cells.get(method) in wanted)
+
+
+def cell_state(predicted: str, resolution: Resolution) -> str:
+    """What a prediction and what is known of its target say together: a key of ``MARKS``."""
+    approves = Label(predicted).approves
+    if resolution.label is None:
+        if not approves:
+            return "rejected_unscored"
+        if resolution.known_memory_failure:
+            return "approved_unscored_known_failure"
+        if resolution.known_margin_exceedance:
+            return "approved_unscored_known_exceedance"
+        return "approved_unscored"
+    usable = resolution.label is Label.WITHIN_MARGIN
+    if not approves:
+        return "rejected_usable" if usable else "rejected_rightly"
+    if usable:
+        return "useful"
+    return "approved_failed" if resolution.label is Label.MEMORY_FAILURE else "approved_above_margin"
+
+
+UNSCORED_APPROVALS = (
+    "approved_unscored",
+    "approved_unscored_known_failure",
+    "approved_unscored_known_exceedance",
+)
+
+
+def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
+    """Everything about a study's panel, in a number of queries that does not grow with it.
+
+    With ``as_of``, only attempts, corrected ones too, exclusions, launches and predictions that were known at
+    that moment count; see ``services.moments`` for when something became known.
+    Raises ``ServiceError`` if the study has no protocol.
+    """
+    rules = protocols.rules(study)
+    known = KnownTimes(study)
+    slots = list(SeedSlot.objects.filter(study=study).order_by("configuration", "seed"))
+    configurations = list(Configuration.objects.filter(study=study))
+
+    def then(rows):
+        return [row for row in rows if as_of is None or known.at(row) <= as_of]
+
+    attempts = then(Attempt.objects.filter(study=study).order_by("pk").select_related("slot"))
+    exclusions: dict[int, list[Exclusion]] = defaultdict(list)
+    for exclusion in then(Exclusion.objects.filter(study=study)):
+        exclusions[exclusion.attempt_id].append(exclusion)
+    launches = {
+        row.slot_id: row for row in then(NonLaunch.objects.filter(study=study).select_related("slot"))
+    }
+    by_slot: dict[int | None, list[Attempt]] = defaultdict(list)
+    for attempt in attempts:
+        by_slot[attempt.slot_id].append(attempt)
+    states: dict[int, list[SlotState]] = defaultdict(list)
+    for slot in slots:
+        states[slot.configuration_id].append(
+            slot_state_of(slot, by_slot[slot.pk], exclusions, launches.get(slot.pk), rules.permitted_attempts)
+        )
+    prediction_set = panel_set(study)
+    seal = prediction_set.seals.order_by("pk").first() if prediction_set else None
+    hidden = as_of is not None and (seal is None or seal.sealed_at > as_of)
+    predictions: dict[int, dict[str, Prediction]] = defaultdict(dict)
+    if prediction_set and not hidden:
+        for prediction in rows_of(prediction_set):
+            predictions[prediction.configuration_id][prediction.method] = prediction
+    methods = in_method_order(method for named in predictions.values() for method in named)
+    rows = [
+        _row(item, states[item.pk], predictions[item.pk], methods, rules.memory_margin_limit_mib)
+        for item in configurations
+    ]
+    return Panel(
+        study=study,
+        rules=rules,
+        methods=tuple(methods),
+        rows=tuple(sorted(rows, key=_place)),
+        prediction_set=None if hidden else prediction_set,
+        seal=None if hidden else seal,
+        unplanned=tuple(by_slot[None]),
+        as_of=as_of,
+    )
+
+
+def _row(
+    configuration: Configuration,
+    slots: list[SlotState],
+    predictions: dict[str, Prediction],
+    methods: list[str],
+    margin_mib: int,
+) -> PanelRow:
+    resolution = resolve(
+        [slot.outcome for slot in slots], margin_mib, configuration_id=configuration.configuration_id
+    )
+    ordered = {method: predictions[method] for method in methods if method in predictions}
+    return PanelRow(
+        configuration=configuration,
+        slots=tuple(slots),
+        resolution=resolution,
+        predictions=ordered,
+        cells={method: cell_state(item.label, resolution) for method, item in ordered.items()},
+    )
+
+
+def _place(row: PanelRow) -> tuple:
+    item = row.configuration
+    return item.workload_id, item.configuration_level, item.gpu_count, item.configuration_id

@@ -1,0 +1,1 @@
+"""The transfer suite: submissions and their results."""

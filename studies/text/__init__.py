@@ -1,0 +1,1 @@
+"""Every word and sentence about a study that people read."""
