@@ -5,7 +5,8 @@ from __future__ import annotations
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 
-OPEN_PREFIXES = ("/login/", "/logout/", "/health/", "/static/", "/favicon.ico", "/admin/login/", "/hooks/")
+OPEN_PREFIXES = ("/login/", "/logout/", "/health/", "/static/", "/favicon.ico", "/admin/login/", "/hooks/",
+                 "/notices/feed/", "/notices/unsubscribe/")  # fmt: skip
 
 
 class ReadAccessMiddleware:

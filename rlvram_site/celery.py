@@ -66,6 +66,7 @@ app.conf.update(
             if settings.FORGE_SYNC_SECONDS
             else {}
         ),
+        "tell what changed": {"task": "notices.tell", "schedule": 30, "options": {"expires": 30}},
         "take jobs back": {
             "task": "jobs.take_back",
             "schedule": settings.JOB_TAKE_BACK_SECONDS,

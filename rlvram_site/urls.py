@@ -26,6 +26,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/", include("rlvram_site.api.urls")),
     path("admission/", include("admission.urls")),
+    path("notices/", include("notices.urls")),
     path("hooks/forge/", tracking.hook, name="forge-hook"),
     path("", include("studies.urls")),
 ]

@@ -19,6 +19,7 @@ SITE_PAGES = (
     ("jobs", "Jobs"),
     ("hosts", "Hosts"),
     ("evidence", "Evidence"),
+    ("notices", "Notifications"),
     ("api-docs", "API"),
 )
 
