@@ -16,7 +16,7 @@ from notices.kinds import Kind
 from studies.models import Attempt, Study
 from studies.services.errors import UNREADABLE
 from studies.services.history.ledger_order import sequence_of, sequences
-from studies.services.plan import protocols
+from studies.services.plan import amendments
 from studies.services.predictions.seals import SealState, seal_state
 from studies.services.scores.panel import load_panel
 
@@ -25,7 +25,7 @@ NAMED = 6
 
 
 def state_of(study: Study) -> dict[str, Any]:
-    """What holds now. A study that has no readable plan yet has nothing resolved."""
+    """What holds now; None for what cannot be read at the moment."""
     seal = seal_state(study)
     return {
         "title": study.title,
@@ -48,16 +48,16 @@ def _utc(moment: dt.datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _late_amendments(study: Study) -> dict[str, str]:
-    """Amendments that count as more than one before launch, in words by number."""
+def _late_amendments(study: Study) -> dict[str, str] | None:
+    """Amendments that count as more than one before launch, in words by number; None if unreadable."""
     try:
-        changes = protocols.changes(study)
+        changes = amendments.effects(study)
     except UNREADABLE:
-        return {}
+        return None
     return {
         str(change.amendment.number): f"{change.word}: changed {', '.join(key.key for key in change.keys)}"
         for change in changes
-        if change.word != protocols.AmendmentWord.AMENDMENT
+        if change.word != amendments.AmendmentWord.AMENDMENT
     }
 
 
@@ -65,7 +65,7 @@ def _resolved(study: Study) -> dict[str, Any]:
     try:
         panel = load_panel(study)
     except UNREADABLE:
-        return {"planned": 0, "labels": {}}
+        return {"planned": None, "labels": None}
     labels = {
         row.configuration.configuration_id: row.resolution.label.replace("_", " ")
         for row in panel.rows
@@ -93,20 +93,24 @@ def differences(before: dict[str, Any], now: dict[str, Any]) -> Iterator[Differe
     """What people are told when ``before`` has become ``now``."""
     if before["seal"] != now["seal"] and now["seal"]:
         yield Difference(Kind.SEALED, before["seal"] or "not sealed", now["seal"], now["path"])
-    for number, words in now["amendments"].items():
-        if number not in before["amendments"]:
-            earlier = f"{len(before['amendments'])} amended after launch"
+    known, labels = before["amendments"] or {}, before["labels"] or {}
+    for number, words in (now["amendments"] or {}).items():
+        if number not in known:
+            earlier = f"{len(known)} amended after launch"
             yield Difference(Kind.AMENDED_LATE, earlier, f"amendment {number}, {words}", now["history"])
-    if before["labels"] != now["labels"]:
-        changed = _changed(before["labels"], now["labels"])
-        yield Difference(Kind.RESOLVED, _coverage(before), f"{_coverage(now)} ({changed})", now["path"])
+    if now["labels"] is not None and labels != now["labels"]:
+        changed = _changed(labels, now["labels"])
+        earlier = _coverage(labels, before["planned"] or now["planned"])
+        yield Difference(
+            Kind.RESOLVED, earlier, f"{_coverage(now['labels'], now['planned'])} ({changed})", now["path"]
+        )
     for name, words in now["contradictions"].items():
         if name not in before["contradictions"]:
             yield Difference(Kind.CONTRADICTED, "no contradiction known", words, now["history"])
 
 
-def _coverage(state: dict[str, Any]) -> str:
-    return f"{len(state['labels'])} of {state['planned']} configurations resolved"
+def _coverage(labels: dict[str, str], planned: int) -> str:
+    return f"{len(labels)} of {planned} configurations resolved"
 
 
 def _changed(before: dict[str, str], now: dict[str, str]) -> str:

@@ -79,6 +79,8 @@ def look(subject: Subject, grown: Grown) -> list[Notice]:
         kept = Snapshot.objects.select_for_update().get(pk=kept.pk)
         if kept.sequence >= grown.sequence:
             return []
+        # What cannot be read now is None; what was known of it stays.
+        now = kept.state | {name: value for name, value in now.items() if value is not None}
         notices = [
             Notice(
                 kind=difference.kind, before=difference.before, now=difference.now, path=difference.path,

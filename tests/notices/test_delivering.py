@@ -1,4 +1,4 @@
-"""Messages arrive once: by mail or webhook, at once or once a day, tried again, and with their failures shown."""
+"""Messages arrive once, by mail or webhook, at once or once a day; what fails is tried again and shown."""
 
 from __future__ import annotations
 

@@ -50,7 +50,9 @@ def test_a_verdict_was_withdrawn_by_its_reviewer(world):
 
 def test_a_verdict_was_withdrawn_by_a_correction(world):
     first = world.issue.review_rows.get()
-    record_correction(world.issue, target=first.key, kind="withdrawal", text="Wrong head.", stated="2026-03-05")
+    record_correction(
+        world.issue, target=first.key, kind="withdrawal", text="Wrong head.", stated="2026-03-05"
+    )
     assert [(kind, now) for kind, _, now in told()] == [("verdict_withdrawn", "withdrawn: Wrong head.")]
 
 
@@ -85,7 +87,8 @@ def test_many_things_at_once_are_one_message(world, person):
     assert sent.to == ["ada@example.org"]
     assert sent.subject == "[RL VRAM studies] octo/cat#7: what holds changed and 2 more"
     for text in ("Before:", "unresolved, since March 1", "Now:", "resolved, since March 5",
-                 "https://studies.example/admission/octo/cat/7/s/", "Unsubscribe: https://studies.example/"):  # fmt: skip
+                 "https://studies.example/admission/octo/cat/7/s/",
+                 "Unsubscribe: https://studies.example/"):  # fmt: skip
         assert text in sent.body
 
 
