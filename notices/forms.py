@@ -12,6 +12,7 @@ from notices import webhooks
 from notices.kinds import Kind
 from notices.models import Subscription
 from notices.sending import mail_problem
+from notices.watching import see
 from studies.models import Study
 
 MAX_PER_PERSON = 500
@@ -100,6 +101,9 @@ class SubscriptionForm(forms.Form):
             "paused": False,
         }
         found = Subscription.objects.filter(**same, ended_at=None).first()
+        subject = values["about"]["issue"] or values["about"]["study"]
+        if subject is not None:
+            see(subject)
         if found is None:
             return Subscription.objects.create(**same, **changes), True
         Subscription.objects.filter(pk=found.pk).update(**changes)

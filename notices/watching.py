@@ -22,6 +22,7 @@ from admission.models import TrackedIssue
 from notices import issues, studies
 from notices.models import Message, MessageNotice, Notice, Snapshot, Subscription
 from rlvram_site.feed import owners
+from rlvram_site.ledger.chain import head
 from rlvram_site.ledger.models import LedgerEntry, LedgerStream
 from studies.models import Study
 
@@ -96,6 +97,12 @@ def look(subject: Subject, grown: Grown) -> list[Notice]:
         kept.sequence, kept.state, kept.taken_at = grown.sequence, now, timezone.now()
         kept.save()
     return notices
+
+
+def see(subject: Subject) -> None:
+    """Take what holds now for seen, so that the next change is told; nothing if it was looked at before."""
+    if not Snapshot.objects.filter(stream=subject.stream).exists():
+        look(subject, Grown(subject.stream, head(subject.stream).sequence))
 
 
 def listening(subject: Subject) -> Iterable[Subscription]:
