@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from host.errors import OrderError
@@ -13,10 +12,10 @@ from host.order import Order
 from rlvram_site.ledger.chain import current_actor
 from studies.models import Host, SeedSlot, Study
 from studies.services.errors import ServiceError
+from studies.services.outcomes.slots import SlotState, slot_states
 from studies.services.plan import protocols
 
 COMMAND_KEY = "launch_command"
-LAUNCHES_KEY = "launches_per_slot"
 TIMEOUT_SECONDS = 4 * 3600
 
 
@@ -36,32 +35,43 @@ def hear_of(name: str, slot: str, memory_mib: Mapping[str, int]) -> None:
     )
 
 
-def open_slots(study: Study) -> QuerySet[SeedSlot]:
-    """Planned slots of which nothing is recorded yet, in the planned order."""
-    rows = SeedSlot.objects.filter(study=study, attempts__isnull=True, non_launch__isnull=True)
-    return rows.select_related("configuration", "study").order_by("position")
+def open_slots(study: Study) -> list[SlotState]:
+    """Planned slots of which one more attempt may count, in the planned order.
+
+    Those of which nothing is recorded, and those that the protocol lets be tried again.
+    """
+    slots = SeedSlot.objects.filter(study=study).select_related("configuration", "study").order_by("position")
+    untouched = slots.filter(attempts__isnull=True, non_launch__isnull=True)
+    # Where one try is all that a slot has, what is recorded of the others can't reopen them.
+    rule = protocols.tries_by_study([study.pk])[study.pk]
+    once = rule.permitted == 1 and rule.never_launched_uses_one
+    return [state for state in slot_states(untouched if once else slots).values() if state.one_more_may_count]
 
 
-def launch_rules(study: Study) -> tuple[list[str], int]:
-    """The study's command template and how often a slot may be launched, from its effective protocol."""
+def launch_command(study: Study) -> list[str]:
+    """The study's command template, from its effective protocol; empty if it states none."""
     try:
-        document = protocols.effective_protocol(study)
+        command = protocols.effective_protocol(study).get(COMMAND_KEY)
     except ServiceError:
-        document = {}
-    command, launches = document.get(COMMAND_KEY), document.get(LAUNCHES_KEY)
-    words = command if isinstance(command, list) and all(isinstance(item, str) for item in command) else []
-    return words, launches if isinstance(launches, int) and launches >= 1 else 1
+        return []
+    return command if isinstance(command, list) and all(isinstance(item, str) for item in command) else []
 
 
 def orders_for(
-    host: Host, study: Study, slots: Sequence[SeedSlot], command: Sequence[str], interval_ms: int
+    host: Host,
+    study: Study,
+    slots: Sequence[SeedSlot],
+    command: Sequence[str],
+    interval_ms: int,
+    tries: Mapping[str, int],
 ) -> list[dict[str, Any]]:
     """Everything the host needs for these slots, in the planned order.
+
+    ``tries`` is the number of the try, from 1, by slot: how often the slot was launched once it has run.
 
     A slot's devices are those at its ordinals, or the host's first ones if the plan names none.
     Raises ``ServiceError``: a slot needs more devices than the host has, or an order would be refused.
     """
-    _, launches = launch_rules(study)
     orders = []
     for slot in sorted(slots, key=lambda row: row.position):
         configuration = slot.configuration
@@ -75,7 +85,7 @@ def orders_for(
             "settings": {**_settings(configuration), **slot.settings},
             "requested_steps": configuration.total_training_steps,
             "interval_ms": interval_ms,
-            "launches_allowed": launches,
+            "launches_allowed": tries[slot.experiment_id],
         }
         try:
             orders.append(Order.from_json(order).to_json())

@@ -7,6 +7,7 @@ from django.test import Client
 
 from studies.jobs.kinds import kind_of
 from studies.models import Host, Job, SeedSlot
+from studies.services.hosts import open_slots
 from tests.api.conftest import key_for, make_person
 from tests.factories import (
     make_attempt,
@@ -162,6 +163,31 @@ def test_the_protocol_states_the_command_and_how_often_a_slot_is_launched(host, 
     assert answer.status_code == 201, answer.content
     _, (message,) = kind_of("run-slots").message(Job.objects.get())
     (order,) = message["orders"]
-    assert (order["command"], order["launches_allowed"]) == (["python", "train.py"], 2)
+    assert (order["command"], order["launches_allowed"]) == (["python", "train.py"], 1)
     assert (order["device_uuids"], order["seed"]) == (["GPU-a", "GPU-b"], 1)
     assert order["settings"]["rollout_n"] == 4
+
+
+@pytest.mark.parametrize(
+    ("cap", "offered"),
+    [({"retries": 0}, False), ({"retries": 2}, True), ({}, True)],
+)
+def test_a_slot_is_offered_again_exactly_while_one_more_attempt_may_count(host, staff, cap, offered):
+    study = make_study(slug="own")
+    make_protocol(study, document={"launch_command": ["python", "train.py"], "resource_cap": cap})
+    (slot, *others) = make_slots(make_configuration(study))
+    make_attempt(slot, "unresolved", reason="host memory exhausted")
+    make_attempt(others[0], "completed", 20_000.0)
+    put(host, "gpu-1", DESCRIPTION)
+    names = [state.slot.experiment_id for state in open_slots(study)]
+    assert names == ([slot.experiment_id] if offered else []) + [row.experiment_id for row in others[1:]]
+    sent = {"host": "gpu-1", "slots": [slot.experiment_id]}
+    answer = staff.post("jobs/", {"kind": "run-slots", "study": "own", "parameters": sent})
+    assert (answer.status_code == 201) == offered, answer.content
+    if not offered:
+        assert b"expected planned slots of which one more attempt may count" in answer.content
+        return
+    job = Job.objects.get()
+    make_attempt(slot, "unresolved", reason="host memory exhausted", invocation_id="the second")
+    (order,) = kind_of("run-slots").message(job)[1][0]["orders"]
+    assert order["launches_allowed"] == 2  # a message that is sent again asks for the same try

@@ -14,7 +14,7 @@ from studies.jobs.kinds.base import Kind, Parameter
 from studies.models import Host, Job, SeedSlot, Study
 from studies.models.hosts import queue_of
 from studies.services.errors import ServiceError
-from studies.services.hosts import launch_rules, open_slots, orders_for
+from studies.services.hosts import launch_command, open_slots, orders_for
 from studies.text.words import counted
 
 TASK = "gpu.run_slots"
@@ -41,23 +41,26 @@ class RunSlots(Kind):
         values = super().clean(study, sent, operator=operator)
         assert study is not None
         host = _host(values["host"])
-        known = {slot.experiment_id: slot for slot in open_slots(study)}
+        known = {state.slot.experiment_id: state for state in open_slots(study)}
         for name in values["slots"]:
             if name not in known:
                 raise JobRefused(
                     "parameters.slots",
-                    f"names {str(name)[:80]!r}, expected planned slots without any attempt",
+                    f"names {str(name)[:80]!r}, expected planned slots of which one more attempt may count",
                 )
         if len(set(values["slots"])) != len(values["slots"]) or not values["slots"]:
             raise JobRefused("parameters.slots", "expected at least one slot, each once")
-        values["command"] = values["command"] or launch_rules(study)[0]
+        values["command"] = values["command"] or launch_command(study)
+        # Bound when the job is made: a message that is sent again asks for the same try, never for another.
+        values["tries"] = {name: known[name].tries_used + 1 for name in values["slots"]}
         try:
             orders_for(
                 host,
                 study,
-                [known[name] for name in values["slots"]],
+                [known[name].slot for name in values["slots"]],
                 values["command"],
                 values["interval_ms"],
+                values["tries"],
             )
         except ServiceError as error:
             raise JobRefused("parameters", str(error)) from None
@@ -69,7 +72,7 @@ class RunSlots(Kind):
         rows = SeedSlot.objects.filter(study=job.study, experiment_id__in=job.parameters["slots"])
         orders = orders_for(
             host, job.study, list(rows.select_related("configuration")), job.parameters["command"],
-            job.parameters["interval_ms"],
+            job.parameters["interval_ms"], job.parameters["tries"],
         )  # fmt: skip
         return TASK, [{"job": job.pk, "orders": orders}]
 

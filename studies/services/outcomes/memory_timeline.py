@@ -13,6 +13,7 @@ from typing import IO, Any, cast
 from studies.evidence.samples import SampleRow, read_rows
 from studies.models import Attempt, EvidenceFile
 from studies.services.outcomes import evidence_store
+from studies.services.outcomes.evidence_files import bytes_are_here
 
 MOST_ROWS = 500_000
 """Rows that are read for a figure; an upload may have more."""
@@ -52,7 +53,7 @@ class MemoryTimeline:
 def memory_timeline(attempt: Attempt) -> MemoryTimeline | None:
     """The first stored samples of ``attempt``; None where none were sent or they are not here any more."""
     for file in attempt.files.all():
-        if file.kind == EvidenceFile.Kind.SAMPLES and file.blob_id is not None:
+        if file.kind == EvidenceFile.Kind.SAMPLES and bytes_are_here(file):
             try:
                 with evidence_store.open_stored(file.sha256) as stored:
                     return _timeline(_lines(stored), file.name)
