@@ -51,7 +51,7 @@ class NoticesFeed(Feed):
         response["X-Robots-Tag"] = "noindex"
         return response
 
-    def get_object(self, request: HttpRequest, key: str) -> AbstractBaseUser:  # type: ignore[override]
+    def get_object(self, request: HttpRequest, key: str) -> AbstractBaseUser:
         found = find_feed_key(key)
         if found is None:
             raise Http404("There is no such feed. Its key may have been revoked or replaced.")

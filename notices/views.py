@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -58,8 +58,8 @@ def subscriptions(request: HttpRequest) -> HttpResponse:
 def _page(request: HttpRequest, form: SubscriptionForm, *, status: int = 200, feed: str = "") -> HttpResponse:
     rows = Paginator(_own(request), PER_PAGE).get_page(request.GET.get("page"))
     failed = _messages(request).filter(state=Message.State.FAILED).count()
-    given = form.data if form.is_bound else {}
-    chosen = given.getlist("kinds") if form.is_bound else []  # type: ignore[union-attr]
+    given = request.POST if form.is_bound else QueryDict()
+    chosen = given.getlist("kinds")
     return render(
         request,
         "notices/subscriptions.html",

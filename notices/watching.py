@@ -70,7 +70,7 @@ def watch() -> int:
 def look(subject: Subject, grown: Grown) -> list[Notice]:
     """Compare one subject with its snapshot, and write what is to be told. The first look tells nothing."""
     about = issues if isinstance(subject, TrackedIssue) else studies
-    now: dict[str, Any] = about.state_of(subject)  # type: ignore[arg-type]
+    now: dict[str, Any] = about.state_of(subject)
     with transaction.atomic():
         kept, first = Snapshot.objects.get_or_create(
             stream=grown.stream, defaults={"sequence": grown.sequence, "state": now}
