@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 
-from django.conf import settings
 from kombu.exceptions import KombuError
 
 from admission.sync import following
@@ -25,8 +24,6 @@ def sync_due() -> None:
 
 def schedule_sync() -> None:
     """Let a worker look now. If the broker does not take it, the clock's next call does the same."""
-    if not settings.FORGE_SYNC_SECONDS:
-        return
     try:
         app.send_task(SYNC_TASK, retry=False, expires=BUDGET_SECONDS)
     except (KombuError, OSError) as error:

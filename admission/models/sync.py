@@ -57,12 +57,6 @@ class Followed(models.Model):
     def __str__(self) -> str:
         return f"{self.owner}/{self.name}" + (f"#{self.number}" if self.number else "")
 
-    @property
-    def url(self) -> str:
-        """Its page on the forge."""
-        page = f"https://{self.host}/{self.owner}/{self.name}"
-        return f"{page}/issues/{self.number}" if self.number else page
-
 
 class ForgeAnswer(models.Model):
     """One page of the forge as it last was, with the tag under which it is asked about again."""

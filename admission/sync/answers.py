@@ -7,7 +7,6 @@ same pages with their tags: those that came before are answered with 304, which 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from django.utils import timezone
 
@@ -16,14 +15,7 @@ from admission.sync.errors import ForgeTrouble
 from admission.sync.forge import Forge
 
 MAX_PAGES = 2_000
-
-
-@dataclass(frozen=True)
-class Page:
-    """One page; ``fresh`` says that it is not the one kept from before."""
-
-    text: str
-    fresh: bool
+MAX_URL = 500
 
 
 class Answers:
@@ -33,12 +25,12 @@ class Answers:
         self.forge = forge
         self.followed = followed
 
-    def page(self, path: str, *, what: str) -> Page:
+    def page(self, path: str, *, what: str) -> str:
         """What is at ``path`` of the API (or at a whole address of it)."""
         page, _ = self._page(path if "://" in path else self.forge.url(path), what)
         return page
 
-    def pages(self, path: str, *, what: str) -> Iterator[Page]:
+    def pages(self, path: str, *, what: str) -> Iterator[str]:
         """Every page of the list at ``path``."""
         url = self.forge.url(path)
         seen: set[str] = set()
@@ -49,9 +41,7 @@ class Answers:
             page, url = self._page(url, what)
             yield page
 
-    def _page(self, url: str, what: str) -> tuple[Page, str]:
-        if len(url) > 500:
-            raise ForgeTrouble(f"{self.forge.host} gave an address that is too long for {what}.")
+    def _page(self, url: str, what: str) -> tuple[str, str]:
         kept = ForgeAnswer.objects.filter(followed=self.followed, url=url).first()
         answer = self.forge.get(url, kept.etag if kept else "", what=what)
         if answer.text is None:
@@ -59,7 +49,9 @@ class Answers:
                 raise ForgeTrouble(
                     f"{self.forge.host} says that {what} did not change, but it is not known here."
                 )
-            return Page(kept.text, False), kept.next_url
+            return kept.text, kept.next_url
+        if max(len(url), len(answer.next_url)) > MAX_URL:
+            raise ForgeTrouble(f"{self.forge.host} gave an address that is too long for {what}.")
         ForgeAnswer.objects.update_or_create(
             followed=self.followed,
             url=url,
@@ -72,4 +64,4 @@ class Answers:
                 "fetched_at": timezone.now(),
             },
         )
-        return Page(answer.text, kept is None or kept.text != answer.text), answer.next_url
+        return answer.text, answer.next_url

@@ -38,11 +38,11 @@ def fetch_issue(
     """
     step(0, 2, f"reading {address}")
     issue = answers.page(f"repos/{address.repository}/issues/{address.number}", what=str(address))
-    exported = read_issue(issue.text, str(address))
-    texts = [issue.text]
+    exported = read_issue(issue, str(address))
+    texts = [issue]
     path = f"repos/{exported.owner}/{exported.name}/issues/{exported.number}/timeline?per_page={PER_PAGE}"
     for number, page in enumerate(answers.pages(path, what=f"the timeline of {address}"), 1):
-        texts.append(page.text)
+        texts.append(page)
         step(1, 2, f"read {number} page{'s' if number > 1 else ''} of the timeline")
     items = read_timeline("\n".join(texts[1:]), f"the timeline of {exported.full_name}", exported)
     wanted = list(dict.fromkeys([*known(exported), *linked(items, answers.forge.host)]))
@@ -60,7 +60,7 @@ def fetch_issue(
 def _pull(answers: Answers, address: PullAddress) -> Pull | None:
     """A pull request with checks and reviews; None if it is gone, or not for us to see."""
     try:
-        document = json.loads(answers.page(address.path, what=str(address)).text)
+        document = json.loads(answers.page(address.path, what=str(address)))
     except (NotFound, NotAllowed):
         # One linked change in a private repository must not keep the issue from being read.
         return None
@@ -84,7 +84,7 @@ def _lists(answers: Answers, path: str, what: str, inside: str) -> list[Any]:
     found: list[Any] = []
     try:
         for page in answers.pages(path, what=what):
-            value = json.loads(page.text)
+            value = json.loads(page)
             part = value.get(inside) if inside and isinstance(value, dict) else value
             if not isinstance(part, list):
                 raise ForgeTrouble(
@@ -98,7 +98,7 @@ def _lists(answers: Answers, path: str, what: str, inside: str) -> list[Any]:
 
 def _optional(answers: Answers, path: str, what: str) -> Any:
     try:
-        return json.loads(answers.page(path, what=what).text)
+        return json.loads(answers.page(path, what=what))
     except (NotFound, NotAllowed):
         return None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Callable
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -174,22 +175,21 @@ def read_repository(followed: Followed, forge: Forge, step: Step = quiet) -> str
     """
     step, answers = _step_for(followed, step), Answers(forge, followed)
     found = 0
-    query = f"state=all&sort=updated&direction=asc&per_page={PER_PAGE}"
-    if followed.label:
-        query += f"&labels={followed.label}"
-    if followed.cursor:
-        query += f"&since={followed.cursor}"
+    wanted = {"state": "all", "sort": "updated", "direction": "asc", "per_page": PER_PAGE}
+    query = urlencode(
+        wanted | {k: v for k, v in (("labels", followed.label), ("since", followed.cursor)) if v}
+    )
     what = f"the issues of {followed.owner}/{followed.name}"
     for number, page in enumerate(
         answers.pages(f"repos/{followed.owner}/{followed.name}/issues?{query}", what=what), 1
     ):
-        for one in listed(page.text, what):
+        for one in listed(page, what):
             address = Address(followed.host, followed.owner, followed.name, one.number)
             child = follow(address, by=followed.created_by, parent=followed)
             if child.cursor != one.updated:
                 found += 1
                 Followed.objects.filter(pk=child.pk).update(cursor=one.updated[:40], due_at=timezone.now())
-        cursor = last_update(page.text) or followed.cursor
+        cursor = last_update(page) or followed.cursor
         Followed.objects.filter(pk=followed.pk).update(cursor=cursor[:40])
         step(number, number + 1, f"{found} issues changed on {number} page{'s' if number > 1 else ''}")
     moved = Followed.objects.values_list("cursor", flat=True).get(pk=followed.pk)

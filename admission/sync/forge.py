@@ -64,7 +64,6 @@ class Forge:
         )
         self._open = False
         self._used_up_until: dt.datetime | None = None
-        self.requests = 0
 
     @contextmanager
     def connected(self) -> Iterator[Forge]:
@@ -127,7 +126,6 @@ class Forge:
         raise AssertionError("the last try returns or raises")
 
     def _once(self, url: str, etag: str, what: str) -> tuple[int, Mapping[str, str], str]:
-        self.requests += 1
         sent = {"If-None-Match": etag} if etag else {}
         try:
             response = self._github.request("GET", url, headers=sent, stream=True).raw_response

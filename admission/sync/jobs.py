@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.urls import reverse
+from django.utils import timezone
 
 from admission.models.sync import Followed
 from admission.sync import following
@@ -52,8 +53,8 @@ class Sync(Kind):
             values["address"] = str(address_here(values["address"]))
         except SyncError as error:
             raise JobRefused("parameters.address", str(error)) from None
-        if len(values["label"]) > 100 or any(sign in values["label"] for sign in "\x00&#?"):
-            raise JobRefused("parameters.label", "is no label, expected at most 100 characters without & # ?")
+        if len(values["label"]) > 100 or "\x00" in values["label"]:
+            raise JobRefused("parameters.label", "is no label, expected at most 100 characters")
         return values
 
     def inputs(self, work: Work) -> Any:
@@ -102,6 +103,8 @@ def track(address: str, label: str = "") -> tuple[Followed, Job]:
     """
     values = Sync().clean(None, {"address": address, "label": label}, operator=False)
     followed = following.follow(address_here(values["address"]), label=values["label"])
+    # The job has the first go; if it is lost, the clock reads it a little later.
+    Followed.objects.filter(pk=followed.pk).update(due_at=timezone.now() + following.LEASE)
     values["address"] = str(followed)
     alive = Job.objects.filter(
         kind=NAME, state__in=[Job.State.QUEUED, Job.State.RUNNING], parameters__address=values["address"]

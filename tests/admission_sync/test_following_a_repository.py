@@ -22,7 +22,7 @@ def repository(forge):
     listed = []
     for number in range(1, 8):
         document = forge.issue(number, updated_at=f"2026-03-0{number}T00:00:00Z")
-        document["labels"] = [{"name": "memory"}] if number == 3 else []
+        document["labels"] = [{"name": "memory & more"}] if number == 3 else []
         listed.append(document)
     listed.insert(4, {"number": 99, "pull_request": {}, "updated_at": "2026-03-04T12:00:00Z"})
     forge.documents["/repos/octo/cat/issues"] = listed
@@ -45,7 +45,7 @@ def test_every_issue_of_a_repository_is_read_and_no_pull_request(repository):
 
 
 def test_only_issues_with_the_label(repository):
-    run("sync_issues", "octo/cat", "--label", "memory")
+    run("sync_issues", "octo/cat", "--label", "memory & more")
     assert list(TrackedIssue.objects.values_list("number", flat=True)) == [3]
 
 

@@ -7,6 +7,7 @@ import socket
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
 from notices import webhooks
@@ -42,6 +43,7 @@ def test_a_network_can_be_allowed(settings):
     assert not address_allowed("127.0.0.1")
 
 
+@settings_of_hypothesis(deadline=None)
 @given(st.ip_addresses(v=4))
 def test_how_an_address_is_wrapped_does_not_matter(ip):
     number = int(ip)
