@@ -20,6 +20,7 @@ from host.running import run_slot
 from host.sending import send_run, unsent
 from host.site import SiteClient
 from host.upload import BadInput, Refused, Unreachable
+from host.version import product_version
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,6 +45,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="rlvram-host", description=__doc__.partition("\n")[0] if __doc__ else ""
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {product_version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     show = commands.add_parser("devices", help="print this machine's devices as JSON")
     show.set_defaults(do=_devices)

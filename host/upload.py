@@ -90,6 +90,7 @@ def _arguments() -> argparse.ArgumentParser:
         prog="rlvram-upload",
         description="Upload what an invocation left behind: a run directory or single files.",
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a run directory, or files")
     parser.add_argument("--url", required=True, help="the site, for example https://studies.example.org")
     parser.add_argument("--study", required=True, help="slug of the study")
@@ -109,6 +110,14 @@ def _arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     return parser
+
+
+def _version() -> str:
+    try:
+        from host.version import product_version
+    except ImportError:  # this file was copied and runs alone
+        return "unknown: a copy of the file alone"
+    return product_version()
 
 
 def collect(options: argparse.Namespace) -> tuple[dict[str, Any], list[Part]]:

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from admission.models import TrackedIssue
+from admission.services.identity import known_issue
 from notices import webhooks
 from notices.kinds import Kind
 from notices.models import Subscription
@@ -44,12 +44,11 @@ class SubscriptionForm(forms.Form):
             if study is not None:
                 return {"issue": None, "study": study}
         if what == "issue":
-            repository, _, number = name.rpartition("#")
-            owner, _, repository = repository.partition("/")
-            if number.isascii() and number.isdigit() and int(number) < 2**31:
-                issue = TrackedIssue.objects.filter(
-                    owner__iexact=owner, name__iexact=repository, number=int(number)
-                ).first()
+            address, _, number = name.rpartition("#")
+            parts = address.split("/")
+            if len(parts) in (2, 3) and number.isascii() and number.isdigit() and int(number) < 2**31:
+                host = parts[0] if len(parts) == 3 else ""
+                issue = known_issue(*parts[-2:], int(number), host)
                 if issue is not None:
                     return {"issue": issue, "study": None}
         raise ValidationError(

@@ -15,6 +15,8 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env, EnvError, validate
 
+from host.version import product_version
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = Env()
@@ -133,6 +135,8 @@ if BROKER_VISIBILITY_SECONDS <= JOB_TIME_LIMIT_SECONDS:
 FORGE_API_URL = _read(env.str, "FORGE_API_URL", default="https://api.github.com", validate=validate.URL(
     schemes={"http", "https"}, require_tld=False, error="expected an address such as https://HOST/api/v3"
 )).rstrip("/")  # fmt: skip
+# Only where people read the forge at another host than api.HOST or HOST.
+FORGE_HOST = _read(env.str, "FORGE_HOST", default="").strip()
 FORGE_TOKEN = _read(env.str, "FORGE_TOKEN", default="").strip()
 # How often what is followed is read; 0 means only when somebody asks.
 FORGE_SYNC_SECONDS = _read(env.int, "FORGE_SYNC_SECONDS", default=900, validate=validate.Range(min=0))
@@ -237,7 +241,7 @@ TEMPLATES = [
         },
     },
 ]
-DJANGO_TABLES2_TEMPLATE = "tables/table.html"
+DJANGO_TABLES2_TEMPLATE = "tables/_table.html"
 
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
@@ -267,7 +271,6 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "rlvram_site.staticfiles.PlotlyFinder",
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -326,7 +329,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Memory studies",
     "DESCRIPTION": "Read what studies recorded, and add to it. Nothing recorded is ever changed.",
-    "VERSION": "1",
+    "VERSION": product_version(),
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rlvram_site.api.permissions.ScopePermission"],
     "SWAGGER_UI_DIST": "SIDECAR",

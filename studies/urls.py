@@ -7,7 +7,7 @@ from django.urls.converters import PathConverter
 
 from studies.views import (
     configuration,
-    configurations,
+    configuration_list,
     costs,
     events,
     history,
@@ -41,8 +41,8 @@ study_patterns = [
     path("pairs/", pairs.pairs, name="pairs"),
     path("costs/", costs.costs, name="costs"),
     path("events/", events.events, name="events"),
-    path("configurations/", configurations.configurations, name="configurations"),
-    path("configurations.csv", configurations.configurations_csv, name="configurations-csv"),
+    path("configurations/", configuration_list.configurations, name="configurations"),
+    path("configurations.csv", configuration_list.configurations_csv, name="configurations-csv"),
     path("configurations/<name:configuration_id>/", configuration.configuration, name="configuration"),
     path("outcomes/", outcomes.outcomes, name="outcomes"),
     path("slots/<name:experiment_id>/", outcomes.slot, name="slot"),

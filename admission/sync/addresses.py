@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from admission.sync.errors import NotFollowable
+from admission.thread.export import people_s_host
 
 EXPECTED = "expected something like https://HOST/OWNER/NAME/issues/12, OWNER/NAME#12 or OWNER/NAME"
 MAX_NUMBER = 2**31 - 1
@@ -35,9 +36,8 @@ class Address:
 
 
 def web_host(api_url: str) -> str:
-    """The host of the forge's pages: ``github.com`` for api.github.com, else the API's own."""
-    host = urlsplit(api_url).netloc.lower()
-    return host.removeprefix("api.") if host == "api.github.com" else host
+    """The host of the forge's pages: ``github.com`` for api.github.com, else as a rule the API's own."""
+    return people_s_host(urlsplit(api_url).netloc)
 
 
 def parse_address(text: str, host: str) -> Address:

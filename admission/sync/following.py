@@ -19,11 +19,12 @@ from django.utils import timezone
 
 from admission.models import TrackedIssue
 from admission.models.sync import Followed
-from admission.sync.addresses import Address, parse_address, web_host
+from admission.services.identity import known_issue
+from admission.sync.addresses import Address, parse_address
 from admission.sync.answers import Answers
 from admission.sync.errors import ForgeTrouble, SyncError
 from admission.sync.fetching import PER_PAGE, Fetched, Step, fetch_issue, last_update, listed
-from admission.sync.forge import Forge
+from admission.sync.forge import Forge, forge_host
 from admission.sync.recording import Recorded, known_pulls, record_fetched
 from admission.thread.reading import ExportError
 from rlvram_site.ledger.chain import acting, current_actor
@@ -35,7 +36,7 @@ ACTOR = "forge sync"
 
 def address_here(text: str) -> Address:
     """What ``text`` names on this site's forge. Raises ``NotFollowable``."""
-    return parse_address(text, web_host(settings.FORGE_API_URL))
+    return parse_address(text, forge_host())
 
 
 def address_of(followed: Followed) -> Address:
@@ -73,9 +74,7 @@ def follow(address: Address, *, by: str = "", label: str = "", parent: Followed 
 def _tracked(address: Address) -> TrackedIssue | None:
     if not address.number:
         return None
-    return TrackedIssue.objects.filter(
-        owner__iexact=address.owner, name__iexact=address.name, number=address.number
-    ).first()
+    return known_issue(address.owner, address.name, address.number, address.host)
 
 
 def pause(followed: Followed) -> None:
@@ -163,7 +162,11 @@ def fetch(followed: Followed, forge: Forge, step: Step = quiet) -> Fetched:
 
 def record(followed: Followed, fetched: Fetched) -> Recorded:
     """Record what was read, and that it was. Raises ``ExportError``."""
-    recorded = record_fetched(fetched)
+    exported = fetched.exported
+    here = (exported.owner.lower(), exported.name.lower(), exported.number)
+    moved = here != (followed.owner.lower(), followed.name.lower(), followed.number)
+    # The forge sent us on from the address that is followed: it is the same issue in another place.
+    recorded = record_fetched(fetched, known_as=followed.issue if moved else None)
     note_success(followed, recorded.sentence, fetched.sha256, recorded.issue)
     return recorded
 

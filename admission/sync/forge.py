@@ -43,6 +43,11 @@ class Answer:
     next_url: str
 
 
+def forge_host() -> str:
+    """The host of this site's forge, as people read it."""
+    return settings.FORGE_HOST.lower() or web_host(settings.FORGE_API_URL)
+
+
 class Forge:
     """The forge of the settings. Several reads inside ``connected`` share their connections."""
 
@@ -51,7 +56,7 @@ class Forge:
     ) -> None:
         self.api_url = (api_url or settings.FORGE_API_URL).rstrip("/")
         self.token = settings.FORGE_TOKEN if token is None else token
-        self.host = web_host(self.api_url)
+        self.host = forge_host()
         self._answer_seconds = answer_seconds or settings.FORGE_ANSWER_SECONDS
         self._github: Any = GitHub(
             self.token or None,

@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from admission.models import Change, ChangeHead
 from admission.models.sync import Followed, HookDelivery
+from admission.services.identity import own_host
 from admission.sync.errors import SyncError
 from admission.sync.following import address_here
 
@@ -129,7 +130,7 @@ def _followed(event: str, payload: dict[str, Any], repository: str) -> Any:
     wanted = Q(pk__in=())
     if event in ISSUE_EVENTS:
         wanted |= own & Q(number__in=[0, _number(payload) or 0])
-    changes = _changes(repository, _pull_numbers(event, payload), _sha(payload))
+    changes = _changes(address.host, repository, _pull_numbers(event, payload), _sha(payload))
     return rows.filter(wanted | Q(issue__in=changes))
 
 
@@ -138,11 +139,11 @@ def _sha(payload: dict[str, Any]) -> str:
     return sha if isinstance(sha, str) and re.fullmatch(r"[0-9a-f]{40,64}", sha) else ""
 
 
-def _changes(repository: str, numbers: Iterable[int], sha: str) -> list[int]:
+def _changes(host: str, repository: str, numbers: Iterable[int], sha: str) -> list[int]:
     """The issues that record one of these pull requests of ``repository``, or a head with that commit."""
     owner, _, name = repository.partition("/")
     own = Q(repository="", issue__owner__iexact=owner, issue__name__iexact=name)
-    changes = Change.objects.filter(own | Q(repository__iexact=repository))
+    changes = Change.objects.filter(own | Q(repository__iexact=repository), issue__host=own_host(host))
     found = set(changes.filter(number__in=list(numbers)).values_list("issue_id", flat=True))
     if sha:
         found |= set(

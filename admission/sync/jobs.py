@@ -17,11 +17,11 @@ from admission.sync.fetching import Fetched
 from admission.sync.following import address_here
 from admission.sync.forge import Forge
 from admission.thread.reading import ExportError
-from studies.jobs.claims import Outcome
 from studies.jobs.errors import JobFailed, JobRefused
 from studies.jobs.kinds import register
 from studies.jobs.kinds.base import Kind, Parameter
 from studies.jobs.starting import start
+from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
 from studies.models import Job, Study
 
@@ -75,10 +75,10 @@ class Sync(Kind):
             following.note_failure(followed, str(error), getattr(error, "again_at", None))
             raise JobFailed(str(error)) from error
 
-    def record(self, work: Work, computed: Read) -> Outcome:
+    def record(self, work: Work, computed: Read) -> JobOutput:
         if computed.fetched is None:
             following.note_success(computed.followed, computed.sentence)
-            return Outcome(
+            return JobOutput(
                 sentence=computed.sentence,
                 links=[{"label": "What is followed", "address": reverse("admission-followed")}],
                 document={"followed": str(computed.followed)},
@@ -89,7 +89,7 @@ class Sync(Kind):
             raise JobFailed(str(error)) from error
         except ValidationError as error:
             raise JobFailed(following.words_of(error)) from error
-        return Outcome(
+        return JobOutput(
             sentence=recorded.sentence,
             links=[{"label": str(recorded.issue), "address": recorded.issue.get_absolute_url()}],
             document={"issue": str(recorded.issue), "added": dict(recorded.added)},

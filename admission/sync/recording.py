@@ -14,7 +14,8 @@ from django.utils import timezone
 
 from admission.models import Change, ChangeHead, Review, TrackedIssue
 from admission.models.base import Origin
-from admission.services.importing import ImportReport, import_thread, locked_issue
+from admission.services.identity import known_issue, lock
+from admission.services.importing import ImportReport, import_thread
 from admission.services.recording import record_row
 from admission.sync.fetching import Fetched
 from admission.sync.pulls import GivenReview, Pull, PullAddress
@@ -40,10 +41,10 @@ class Recorded:
 
 def known_pulls(exported: ExportedIssue) -> list[PullAddress]:
     """The pull requests that are recorded for an issue, whoever recorded them."""
-    changes = Change.objects.filter(
-        issue__owner__iexact=exported.owner, issue__name__iexact=exported.name, issue__number=exported.number,
-        number__isnull=False,
-    )  # fmt: skip
+    issue = known_issue(exported.owner, exported.name, exported.number, exported.host, exported.forge_id)
+    if issue is None:
+        return []
+    changes = issue.change_rows.filter(number__isnull=False)
     found = []
     for repository, number in changes.order_by("id").values_list("repository", "number"):
         owner, slash, name = (repository or f"{exported.owner}/{exported.name}").partition("/")
@@ -53,12 +54,15 @@ def known_pulls(exported: ExportedIssue) -> list[PullAddress]:
 
 
 @transaction.atomic
-def record_fetched(fetched: Fetched) -> Recorded:
-    """Record all of it or nothing. Raises ``ExportError`` if it contradicts what is recorded."""
+def record_fetched(fetched: Fetched, *, known_as: TrackedIssue | None = None) -> Recorded:
+    """Record all of it or nothing. ``known_as``: the tracked issue, if the forge moved it meanwhile.
+
+    Raises ``ExportError`` if it contradicts what is recorded.
+    """
     # The forge is where the text lives: a body that went back to an earlier one really did.
-    report: ImportReport = import_thread(fetched.exported, fetched.items, put_back=True)
+    report: ImportReport = import_thread(fetched.exported, fetched.items, put_back=True, known_as=known_as)
     recorded = Recorded(report.issue, Counter(report.added))
-    locked_issue(*report.issue.address)
+    lock(report.issue)
     for pull in fetched.pulls:
         change = _change(report.issue, pull, recorded.added)
         _record_head(report.issue, change, pull, recorded.added)

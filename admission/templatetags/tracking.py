@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from django import template
-from django.conf import settings
 
-from admission.sync.addresses import web_host
+from admission.sync.forge import forge_host
 from admission.views.tracking import may_track
 
 register = template.Library()
@@ -18,6 +17,6 @@ def track_section(context: dict[str, Any]) -> dict[str, Any]:
     """The form for those who may follow issues, and where the followed ones stand."""
     return {
         "allowed": may_track(context["request"]),
-        "host": web_host(settings.FORGE_API_URL),
+        "host": forge_host(),
         "csrf_token": context.get("csrf_token"),
     }

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from admission.models.sync import Followed
 from admission.sync import following
-from admission.sync.addresses import web_host
+from admission.sync.forge import forge_host
 from admission.sync.hooks import HookRefused, take
 from admission.sync.jobs import track
 from admission.tasks import schedule_sync
@@ -63,7 +63,7 @@ def followed(request: HttpRequest) -> HttpResponse:
             "label": request.POST.get("label", "")[:100],
             "problem": problem,
             "field": field,
-            "host": web_host(settings.FORGE_API_URL),
+            "host": forge_host(),
             "token": bool(settings.FORGE_TOKEN),
             "every": settings.FORGE_SYNC_SECONDS,
         },

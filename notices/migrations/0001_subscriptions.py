@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('admission', '0002_follow_forge'),
+        ('admission', '0003_follow_forge'),
         ('studies', '0006_corrections'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

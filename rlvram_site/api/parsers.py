@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Iterator
 from typing import IO, Any
@@ -10,9 +9,9 @@ from typing import IO, Any
 from django.conf import settings
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser, JSONParser, MultiPartParser
-from rest_framework.utils import json as strict_json
 
 from rlvram_site.api.errors import TooLarge
+from rlvram_site.strict_json import JsonError, read_json
 
 CHUNK = 1 << 20
 DEEPEST = 40
@@ -52,21 +51,9 @@ class BoundedJSONParser(JSONParser):
         if len(body) > limit:
             raise TooLarge(f"The body has more than {limit} bytes, expected at most that many.")
         try:
-            value = json.loads(body.decode("utf-8"), parse_constant=strict_json.strict_constant)
-        except (ValueError, RecursionError) as error:
-            raise ParseError(f"The body is not JSON: {error}") from error
-        if too_deep(value, DEEPEST):
-            raise ParseError(f"The body is nested more than {DEEPEST} levels deep.")
-        return value
-
-
-def too_deep(value: Any, levels: int) -> bool:
-    """Whether ``value`` has more than ``levels`` levels of objects and lists."""
-    if isinstance(value, dict):
-        return levels == 0 or any(too_deep(item, levels - 1) for item in value.values())
-    if isinstance(value, list):
-        return levels == 0 or any(too_deep(item, levels - 1) for item in value)
-    return False
+            return read_json(body, max_depth=DEEPEST)
+        except JsonError as error:
+            raise ParseError(f"The body can't be read as JSON: {error}") from error
 
 
 class BoundedMultiPartParser(MultiPartParser):

@@ -16,6 +16,7 @@ def forge(settings, monkeypatch) -> Iterator[LocalForge]:
     monkeypatch.setattr(forge_module, "FIRST_WAIT_SECONDS", 0.001)
     with running_forge() as running:
         settings.FORGE_API_URL = running.url
+        settings.FORGE_HOST = running.host
         settings.FORGE_TOKEN = ""
         running.issue()
         yield running

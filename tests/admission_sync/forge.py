@@ -38,6 +38,7 @@ class LocalForge:
     troubles: list[tuple[str, Trouble]] = field(default_factory=list)
     page_size: int = 100
     url: str = ""
+    host: str = "github.com"
 
     def trouble(self, path: str, what: Trouble, times: int = 1) -> None:
         """The next ``times`` requests whose path and query contain ``path`` go wrong."""
@@ -60,10 +61,6 @@ class LocalForge:
         self.documents[f"/repos/octo/cat/issues/{number}"] = document
         self.documents.setdefault(f"/repos/octo/cat/issues/{number}/timeline", [])
         return document
-
-    @property
-    def host(self) -> str:
-        return urlsplit(self.url).netloc
 
     def timeline(self, number: int = 7) -> list[Any]:
         return self.documents[f"/repos/octo/cat/issues/{number}/timeline"]

@@ -74,7 +74,7 @@ def test_without_a_network_it_says_so(forge, staff_client, settings):  # noqa: F
     settings.FORGE_API_URL = "http://127.0.0.1:9"
     paste(staff_client, "octo/cat#7")
     run_job(Job.objects.get().pk)
-    assert "127.0.0.1:9 cannot be reached: no network" in Job.objects.get().error
+    assert "github.com cannot be reached: no network" in Job.objects.get().error
 
 
 @pytest.mark.parametrize(

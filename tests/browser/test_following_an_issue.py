@@ -52,6 +52,7 @@ def live_site(tmp_path_factory, forge):
     """The product, with that forge as its own, allowed to post to this machine."""
     patch = pytest.MonkeyPatch()
     patch.setenv("FORGE_API_URL", forge.url)
+    patch.setenv("FORGE_HOST", forge.host)
     patch.setenv("WEBHOOK_ALLOWED_NETWORKS", "127.0.0.0/8")
     try:
         with started_site(tmp_path_factory.mktemp("following")) as site:

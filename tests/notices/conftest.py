@@ -13,7 +13,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from admission.models import Change, ChangeHead, Review, StatusUpdate, TrackedIssue, Witness
-from admission.services.importing import locked_issue
+from admission.services.identity import locked_issue
 from admission.services.recording import record_row
 from notices.models import Subscription
 from notices.watching import watch

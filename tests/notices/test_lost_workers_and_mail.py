@@ -30,7 +30,7 @@ def told(transactional_db, tmp_path) -> None:
     """Somebody is to be told something."""
     from django.db import transaction
 
-    from admission.services.importing import locked_issue
+    from admission.services.identity import locked_issue
 
     with transaction.atomic():
         issue = locked_issue("octo", "cat", 7)

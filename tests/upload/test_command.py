@@ -17,6 +17,8 @@ from rlvram_site.api.keys import issue_key
 from studies.models import Attempt, EvidenceBlob, EvidenceFile, SeedSlot
 from tests.api.logs import COMPLETED, SAMPLES
 
+pytestmark = pytest.mark.one_engine("the command's own work; interrupted uploads are tried on both engines")
+
 
 @pytest.fixture
 def run_directory(tmp_path) -> Path:

@@ -25,9 +25,9 @@ from studies.api.serializers.hosts import (
 )
 from studies.api.serializers.jobs import JobSerializer, NothingSerializer
 from studies.jobs import claims
-from studies.jobs.claims import Claim, Progress
 from studies.jobs.errors import LostClaim
 from studies.jobs.kinds.run_slots import outcome_of
+from studies.jobs.values import Claim, Progress
 from studies.models import Host, Job
 from studies.models.hosts import host_name, queue_of
 from studies.services import hosts

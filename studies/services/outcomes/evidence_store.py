@@ -76,13 +76,6 @@ def open_stored(sha256: str) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path_of(sha256), "rb"))
 
 
-def copy_to(sha256: str, target: Path) -> None:
-    """Write the bytes with this sha256 to ``target``."""
-    with open_stored(sha256) as source, target.open("wb") as sink:
-        while chunk := source.read(_CHUNK):
-            sink.write(chunk)
-
-
 def _root() -> Path:
     return Path(settings.MEDIA_ROOT) / "evidence"
 

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('admission', '0001_initial'),
+        ('admission', '0002_moments_facts_and_addresses'),
     ]
 
     operations = [
