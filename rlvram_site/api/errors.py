@@ -14,7 +14,6 @@ from django.http import Http404
 from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
-from rest_framework.views import exception_handler
 
 MAX_VALUE = 200
 
@@ -33,6 +32,14 @@ class TooLarge(exceptions.APIException):
     status_code = 413
     default_code = "too_large"
     default_detail = "The body is too large."
+
+
+class Unmet(exceptions.APIException):
+    """The request's own condition does not hold."""
+
+    status_code = 412
+    default_code = "precondition_failed"
+    default_detail = "The condition of the request does not hold; nothing was changed."
 
 
 class FieldErrorSerializer(serializers.Serializer):
@@ -55,6 +62,9 @@ class ErrorSerializer(serializers.Serializer):
 
 def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's handler, with our shape. Anything that DRF does not know stays an error for Django to report."""
+    # The views import the parsers, which the settings name and which raise these errors.
+    from rest_framework.views import exception_handler
+
     exception = _as_api_exception(exception)
     response = exception_handler(exception, context)
     if response is None:

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from django.conf import settings
 from rest_framework.exceptions import ParseError
-from rest_framework.parsers import BaseParser, JSONParser, MultiPartParser
+from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.utils import json as strict_json
 
 from rlvram_site.api.errors import TooLarge
@@ -38,8 +38,13 @@ def _unpacked(packed: bytes, limit: int) -> bytes:
     return body
 
 
-class BoundedJSONParser(JSONParser):
-    """JSON of at most ``API_MAX_JSON_BYTES``, also once unpacked (``Content-Encoding: gzip``)."""
+class BoundedJSONParser(BaseParser):
+    """JSON of at most ``API_MAX_JSON_BYTES``, also once unpacked (``Content-Encoding: gzip``).
+
+    No child of REST framework's own: that is handed the body only after Django's limit for forms.
+    """
+
+    media_type = "application/json"
 
     def parse(self, stream: IO[bytes], media_type=None, parser_context=None) -> Any:
         limit = settings.API_MAX_JSON_BYTES
@@ -52,12 +57,26 @@ class BoundedJSONParser(JSONParser):
         if len(body) > limit:
             raise TooLarge(f"The body has more than {limit} bytes, expected at most that many.")
         try:
-            value = json.loads(body.decode("utf-8"), parse_constant=strict_json.strict_constant)
+            value = read_json(body.decode("utf-8"))
         except (ValueError, RecursionError) as error:
             raise ParseError(f"The body is not JSON: {error}") from error
         if too_deep(value, DEEPEST):
             raise ParseError(f"The body is nested more than {DEEPEST} levels deep.")
         return value
+
+
+def read_json(text: str) -> Any:
+    """The value of a JSON text. Raises ``ValueError`` also for NaN and for a key that stands twice."""
+    return json.loads(text, parse_constant=strict_json.strict_constant, object_pairs_hook=_once)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice[:60]!r} stands twice in one object, expected it once")
+    return found
 
 
 def too_deep(value: Any, levels: int) -> bool:

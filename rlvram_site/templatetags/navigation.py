@@ -33,6 +33,7 @@ STUDY_PAGES = (
     ("pairs", "Pairs"),
     ("costs", "Costs"),
     ("events", "Events"),
+    ("commits", "Commits"),
 )
 
 

@@ -13,7 +13,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from rlvram_site.api.parsers import too_deep
+from rlvram_site.api.parsers import read_json, too_deep
 from rlvram_site.ledger.canonical import canonical
 from studies.models.base import name_validator, sha256_validator
 
@@ -69,6 +69,18 @@ class FileNameField(serializers.CharField):
             ],
             **kwargs,
         )
+
+
+class RepositoryField(serializers.CharField):
+    """Where commits can be looked at: ``https://HOST/OWNER/NAME``, without a name or password."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        pattern = r"^https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)+\Z"
+        expected = "expected https://HOST/OWNER/NAME without a name or password"
+        super().__init__(max_length=300, validators=[RegexValidator(pattern, expected)], **kwargs)
+
+    def to_internal_value(self, data: Any) -> str:
+        return super().to_internal_value(data).rstrip("/").removesuffix(".git")
 
 
 class Sha256(serializers.CharField):
@@ -129,7 +141,7 @@ class ObjectField(serializers.Field):
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if isinstance(data, str):  # a form field
             try:
-                data = json.loads(data)
+                data = read_json(data)
             except (ValueError, RecursionError) as error:
                 raise serializers.ValidationError("expected a JSON object") from error
         if not isinstance(data, dict):

@@ -9,13 +9,13 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import IO
 
+from host.kinds import job_of, kind_of
 from studies.evidence.completion import CompletionRule
 from studies.evidence.devices import parse_device_map
 from studies.evidence.errors import EvidenceError
@@ -45,23 +45,6 @@ class EvidenceFile:
     def of_bytes(cls, name: str, data: bytes) -> EvidenceFile:
         """A file whose bytes are at hand."""
         return cls(name, lambda: io.BytesIO(data))
-
-
-_KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("samples", re.compile(r"^(?:gpu-memory|phase-memory|gpu-telemetry)\b.*\.csv(?:\.gz)?$")),
-    ("devices", re.compile(r"device[-_]?map.*\.json(?:\.gz)?$")),
-    ("trial", re.compile(r"^(?:trial|environment)\b.*\.json(?:\.gz)?$")),
-    ("scheduler", re.compile(r"sacct|accounting.*\.(?:psv|txt|csv)(?:\.gz)?$")),
-    ("log", re.compile(r"\.(?:log|out|err)(?:\.gz)?$|^(?:dmesg|training)\b.*\.txt(?:\.gz)?$")),
-)
-_TRAINING_JOB = re.compile(
-    r"^(?:training|trial|environment|gpu-memory|phase-memory|gpu-telemetry)-(?P<job>[\w-]+?)\."
-)
-
-
-def kind_of(name: str) -> str | None:
-    """What a file of a run directory is, by its name: samples, devices, trial, scheduler, log, or None."""
-    return next((kind for kind, pattern in _KINDS if pattern.search(name)), None)
 
 
 def collect_log(
@@ -137,11 +120,11 @@ def _by_kind(entries: Iterable[EvidenceFile], job: str | None, where: str) -> di
         kind = kind_of(item.name)
         if kind is None:
             continue
-        named = _TRAINING_JOB.match(item.name)
-        if named and job and named["job"] != job:
+        named = job_of(item.name)
+        if named and job and named != job:
             continue
         if named:
-            jobs.add(named["job"])
+            jobs.add(named)
         found.setdefault(kind, []).append(item)
     if len(jobs) > 1:
         expected = "the files of one job; choose which with the job's name"
@@ -154,7 +137,7 @@ def _by_kind(entries: Iterable[EvidenceFile], job: str | None, where: str) -> di
 
 def _job_of(files: dict[str, list[EvidenceFile]]) -> str:
     names = (item.name for group in files.values() for item in group)
-    return next((match["job"] for name in names if (match := _TRAINING_JOB.match(name))), "")
+    return next((job for name in names if (job := job_of(name))), "")
 
 
 @contextmanager

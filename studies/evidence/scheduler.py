@@ -7,11 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
-FIELDS = (
-    "JobID", "JobIDRaw", "JobName", "State", "ExitCode", "Start", "End", "ElapsedRaw", "AllocTRES",
-    "NodeList", "Reason",
-)  # fmt: skip
-"""Order of the fields where there is no header."""
+from host.kinds import SACCT_FIELDS
 
 _WHOLE = re.compile(r"^[0-9]{1,15}$")
 _EXIT = re.compile(r"^([0-9]{1,9}):([0-9]{1,9})$")
@@ -62,11 +58,11 @@ def parse_sacct(
     """The rows of `sacct -P` (or `-p`) output, and what could not be read, each with its line number.
 
     Args:
-        lines: with or without a header. Without one, the fields are `FIELDS`.
+        lines: with or without a header. Without one, the fields are `SACCT_FIELDS`.
         file: named in problems.
         zone: time zone of the cluster, if known.
     """
-    names: tuple[str, ...] = FIELDS
+    names: tuple[str, ...] = SACCT_FIELDS
     rows: list[SchedulerRow] = []
     problems: list[str] = []
     for number, line in enumerate(lines, start=1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -15,18 +16,49 @@ from studies.models import Host, SeedSlot, Study
 from studies.services.errors import ServiceError
 from studies.services.plan import protocols
 
-COMMAND_KEY = "launch_command"
+PROGRAM_KEY = "launch_program"
 LAUNCHES_KEY = "launches_per_slot"
 TIMEOUT_SECONDS = 4 * 3600
 
 
-def register(name: str, description: Mapping[str, Any]) -> Host:
-    """Remember a host with its devices; a host that registers again replaces what it said before."""
-    host, _ = Host.objects.update_or_create(
-        name=name,
-        defaults={**description, "last_seen_at": timezone.now(), "registered_by": current_actor()},
-    )
+class NotItsHolder(ServiceError):
+    """The host belongs to another key, or another machine has its name."""
+
+
+def register(name: str, description: Mapping[str, Any], holder: str) -> Host:
+    """Remember a host with its devices; a host that registers again replaces what it said before.
+
+    The first ``holder``, a key or a person, keeps it until staff release it. Raises ``NotItsHolder`` for
+    another one, and for another machine under the same name.
+    """
+    with transaction.atomic():
+        host = Host.objects.select_for_update().filter(name=name).first() or Host(name=name)
+        if host.pk and host.holder not in ("", holder):
+            raise NotItsHolder(f"The host {name!r} belongs to another key. Staff can release it.")
+        machine = description.get("machine", "")
+        if host.holder and host.machine and machine != host.machine:
+            raise NotItsHolder(
+                f"The host {name!r} is another machine ({host.hostname}). Expected a name of its own, or "
+                "staff release this one."
+            )
+        for field, value in description.items():
+            setattr(host, field, value)
+        host.holder, host.last_seen_at, host.registered_by = holder, timezone.now(), current_actor()
+        host.save()
     return host
+
+
+def held_by(name: str, holder: str) -> Host | None:
+    """The host of that name. Raises ``NotItsHolder`` if somebody else registered it."""
+    host = Host.objects.filter(name=name).first()
+    if host is not None and host.holder != holder:
+        raise NotItsHolder(f"The host {name!r} belongs to another key. Staff can release it.")
+    return host
+
+
+def release(host: Host) -> None:
+    """Let the next key that registers it have the host."""
+    Host.objects.filter(pk=host.pk).update(holder="", machine="")
 
 
 def hear_of(name: str, slot: str, memory_mib: Mapping[str, int]) -> None:
@@ -42,23 +74,24 @@ def open_slots(study: Study) -> QuerySet[SeedSlot]:
     return rows.select_related("configuration", "study").order_by("position")
 
 
-def launch_rules(study: Study) -> tuple[list[str], int]:
-    """The study's command template and how often a slot may be launched, from its effective protocol."""
+def launch_rules(study: Study) -> tuple[str, int]:
+    """The name of the study's program and how often a slot may be launched, from its effective protocol."""
     try:
         document = protocols.effective_protocol(study)
     except ServiceError:
         document = {}
-    command, launches = document.get(COMMAND_KEY), document.get(LAUNCHES_KEY)
-    words = command if isinstance(command, list) and all(isinstance(item, str) for item in command) else []
-    return words, launches if isinstance(launches, int) and launches >= 1 else 1
+    program, launches = document.get(PROGRAM_KEY), document.get(LAUNCHES_KEY)
+    return program if isinstance(program, str) else "", launches if isinstance(
+        launches, int
+    ) and launches >= 1 else 1
 
 
 def orders_for(
-    host: Host, study: Study, slots: Sequence[SeedSlot], command: Sequence[str], interval_ms: int
+    host: Host | None, study: Study, slots: Sequence[SeedSlot], program: str, interval_ms: int
 ) -> list[dict[str, Any]]:
-    """Everything the host needs for these slots, in the planned order.
+    """Everything a host needs for these slots, in the planned order. What runs is the host's own word.
 
-    A slot's devices are those at its ordinals, or the host's first ones if the plan names none.
+    A slot's devices are those at its ordinals, or any if the plan names none or no host is given.
     Raises ``ServiceError``: a slot needs more devices than the host has, or an order would be refused.
     """
     _, launches = launch_rules(study)
@@ -69,8 +102,10 @@ def orders_for(
             "study": study.slug,
             "slot": slot.experiment_id,
             "seed": slot.seed,
-            "command": list(command),
-            "device_uuids": _devices(host, slot),
+            "program": program,
+            "device_count": slot.configuration.gpu_count,
+            "device_uuids": _devices(host, slot) if host else [],
+            "pair": slot.pair_id or "",
             "timeout_seconds": slot.timeout_seconds or TIMEOUT_SECONDS,
             "settings": {**_settings(configuration), **slot.settings},
             "requested_steps": configuration.total_training_steps,
@@ -78,7 +113,8 @@ def orders_for(
             "launches_allowed": launches,
         }
         try:
-            orders.append(Order.from_json(order).to_json())
+            Order.from_json(order, from_site=True)
+            orders.append(order)
         except OrderError as error:
             raise ServiceError(f"slot {slot.experiment_id}: {error}") from None
     return orders
@@ -94,12 +130,19 @@ def _settings(configuration: Any) -> dict[str, Any]:
 
 
 def _devices(host: Host, slot: SeedSlot) -> list[str]:
-    uuids = [device["uuid"] for device in sorted(host.devices, key=lambda device: device["ordinal"])]
-    ordinals = slot.device_ordinals or list(range(slot.configuration.gpu_count))
-    missing = [ordinal for ordinal in ordinals if not 0 <= ordinal < len(uuids)]
+    uuids = [device["uuid"] for device in host.devices]
+    if not slot.device_ordinals:
+        if slot.configuration.gpu_count > len(uuids):
+            raise ServiceError(
+                f"slot {slot.experiment_id} needs {slot.configuration.gpu_count} devices, "
+                f"and {host.name} has {len(uuids)}"
+            )
+        return []
+    by_ordinal = {device["ordinal"]: device["uuid"] for device in host.devices}
+    missing = [ordinal for ordinal in slot.device_ordinals if ordinal not in by_ordinal]
     if missing:
         raise ServiceError(
             f"slot {slot.experiment_id} needs the device with ordinal {missing[0]}, "
-            f"and {host.name} has {len(uuids)}"
+            f"and {host.name} has {', '.join(map(str, sorted(by_ordinal))) or 'none'}"
         )
-    return [uuids[ordinal] for ordinal in ordinals]
+    return [by_ordinal[ordinal] for ordinal in slot.device_ordinals]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import requests
-from django.conf import settings
 from django.contrib.auth import get_user_model
 
 from rlvram_site.api.keys import issue_key
@@ -19,7 +18,7 @@ from studies.jobs.starting import start
 from studies.models import Attempt, Host, Job, SeedSlot
 from tests.factories import make_small_study
 from tests.gpu_host.conftest import PRELUDE
-from tests.jobs.conftest import Redis, wait_for
+from tests.jobs.conftest import wait_for
 from tests.upload.site import Site
 
 
@@ -36,34 +35,47 @@ def host_key(staff) -> str:
 class Serving:
     """A site, and ``rlvram-host serve`` on the machine with fake devices."""
 
-    def __init__(self, machine, key: str, broker: str) -> None:
-        self.machine, self.key, self.broker = machine, key, broker
+    def __init__(self, machine, key: str) -> None:
+        self.machine, self.key = machine, key
         self.study = make_small_study(slug="demo")
         self.site = Site()
         self.hosts: list[subprocess.Popen[str]] = []
+        self.programs = machine.folder / "programs.json"
+        self.allow("pass\n")
 
-    def start_host(self) -> subprocess.Popen[str]:
-        with (self.machine.folder / f"host-{len(self.hosts)}.log").open("w") as log:
+    def allow(self, program: str) -> None:
+        """From now on the host's own file names this program (Python) as ``train``."""
+        script = self.machine.folder / "train.py"
+        script.write_text(PRELUDE + program)
+        command = [sys.executable, str(script), "{seed}"]
+        self.programs.write_text(json.dumps({"train": {"command": command, "studies": ["demo"]}}))
+        self.programs.chmod(0o600)
+
+    def start_host(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        path = self.machine.folder / f"host-{len(self.hosts)}.log"
+        with path.open("w") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "host.command", "serve", "--name", "gpu-1", "--url",
-                 self.site.url, "--broker", self.broker, "--dir", str(self.machine.home)],
-                env={**self.machine.environment, "RLVRAM_KEY": self.key, "C_FORCE_ROOT": "1"},
+                [sys.executable, "-m", "host.command", "serve", "--name", "gpu-1", "--url", self.site.url,
+                 "--dir", str(self.machine.home), "--programs", str(self.programs), "--every", "0.2",
+                 *arguments],
+                env={**self.machine.environment, "RLVRAM_KEY": self.key, **environment},
                 stdout=log, stderr=subprocess.STDOUT, text=True,
             )  # fmt: skip
         self.hosts.append(process)
-        wait_for(lambda: "waits for slots" in Path(log.name).read_text(), Path(log.name).read_text())
-        return process
 
-    def program(self, text: str) -> list[str]:
-        script = self.machine.folder / "train.py"
-        script.write_text(PRELUDE + text)
-        return [sys.executable, str(script), "{seed}"]
+        def waits() -> bool:
+            said = path.read_text()
+            assert process.poll() is None, said
+            return "waits for slots" in said
+
+        wait_for(waits, "the host")
+        return process
 
     def give(self, slots: list[SeedSlot], program: str) -> Job:
         """A job that runs these slots with this program."""
+        self.allow(program)
         names = [slot.experiment_id for slot in slots]
-        command = self.program(program)
-        return start("run-slots", self.study, {"host": "gpu-1", "slots": names, "command": command})
+        return start("run-slots", self.study, {"host": "gpu-1", "slots": names, "program": "train"})
 
     def wait_for_end(self, job: Job) -> None:
         def ended() -> bool:
@@ -81,34 +93,25 @@ class Serving:
 
 
 @pytest.fixture
-def serving(request, machine, host_key, monkeypatch, tmp_path):
+def serving(machine, host_key, monkeypatch):
     monkeypatch.setenv("JOB_LEASE_SECONDS", "3")
-    redis = None
-    broker = str(settings.DATA_DIR / "broker")
-    if getattr(request, "param", "folder") == "redis":
-        redis = Redis(tmp_path)
-        redis.start()
-        broker = redis.url
-        monkeypatch.setenv("BROKER_URL", broker)
-    made = Serving(machine, host_key, broker)
+    made = Serving(machine, host_key)
     made.site.start()
     try:
         yield made
     finally:
         made.close()
-        if redis:
-            redis.stop()
 
 
-@pytest.mark.parametrize("serving", ["redis"], indirect=True)
 def test_slots_given_to_a_host_become_attempts(serving, staff, client):
+    serving.allow("use(20000 + int(sys.argv[1]), 1000)\ncomplete()\n")
     worker = serving.start_host()
     assert [device["uuid"] for device in Host.objects.get().devices] == serving.machine.uuids
     slots = list(SeedSlot.objects.order_by("pk")[:2])
     parameters = {
         "host": "gpu-1",
         "slots": [slot.experiment_id for slot in slots],
-        "command": serving.program("use(20000 + int(sys.argv[1]), 1000)\ncomplete()\n"),
+        "program": "train",
     }
     key = issue_key(name="staff", owner=staff, scopes=["read", "jobs"])[1]
     answer = requests.post(
@@ -125,6 +128,7 @@ def test_slots_given_to_a_host_become_attempts(serving, staff, client):
     assert [(row.slot, row.outcome, row.peak_mib) for row in attempts] == [
         (slots[0], "completed", 20_001), (slots[1], "completed", 20_002),
     ]  # fmt: skip
+    assert job.result.sentence == "2 of 2 slots launched, 2 ended, 2 uploaded, 2 recorded."
     shown = client.get(f"/jobs/{job.pk}/").content.decode()
     assert job.result.sentence in shown
     assert f"/studies/demo/slots/{slots[0].experiment_id}/" in shown
@@ -157,8 +161,9 @@ def test_a_killed_host_launches_nothing_twice_when_it_is_back(serving):
     assert (serving.machine.folder / "launches").read_text() == "12"
     assert job.state == Job.State.SUCCEEDED
     first, second = job.result.document["results"]
-    assert "was launched once already" in first["problem"]
-    assert second["outcome"] == "completed"
+    facts = ("launched", "ended", "uploaded", "recorded")
+    assert [first[fact] for fact in facts] == [True, True, True, True]
+    assert (first["outcome"], second["outcome"]) == ("unresolved", "completed")
     # What the first left behind came in when the host was back.
     assert [(row.slot, row.outcome) for row in Attempt.objects.order_by("pk")] == [
         (slots[0], "unresolved"), (slots[1], "completed"),

@@ -83,6 +83,11 @@ class AttemptDetailSerializer(AttemptSerializer):
         fields = [*AttemptSerializer.Meta.fields, "evidence", "derivation", "files", "facts", "texts"]
 
 
+class NotReadSerializer(serializers.Serializer):
+    file = serializers.CharField()
+    reason = serializers.CharField()
+
+
 class ReceiptSerializer(serializers.Serializer):
     """What an upload was understood as. The attempt's own address has the rest."""
 
@@ -107,6 +112,32 @@ class ReceiptSerializer(serializers.Serializer):
     observed_peak_mib = serializers.FloatField(allow_null=True)
     content_sha256 = serializers.CharField()
     supersedes = serializers.CharField(allow_null=True, help_text="The wrong entry that it corrects")
+    page = serializers.URLField(help_text="The attempt's page")
+    not_read = NotReadSerializer(many=True, help_text="Files on which the outcome does not wholly rest")
+    problems = serializers.ListField(
+        child=serializers.CharField(), help_text="What could not be read, or is wrong with the sampling"
+    )
+
+
+class BeforeSerializer(serializers.Serializer):
+    state = serializers.CharField()
+    invocation_id = serializers.CharField()
+
+
+class VerdictSerializer(serializers.Serializer):
+    """One attempt, judged against its margin, the sealed predictions and what its slot showed before."""
+
+    invocation_id = serializers.CharField()
+    state = serializers.ChoiceField(
+        choices=["within_margin", "above_margin", "memory_failure", "unresolved", "completed"],
+        help_text="completed only for an unplanned attempt, which has no margin",
+    )
+    findings = serializers.ListField(child=serializers.CharField(), help_text="The state, and regression")
+    sentence = serializers.CharField()
+    peak_mib = serializers.FloatField(allow_null=True)
+    margin_mib = serializers.FloatField(allow_null=True)
+    predicted = serializers.DictField(child=serializers.CharField(), help_text="Sealed label by method")
+    before = BeforeSerializer(allow_null=True)
 
 
 class RecordedSerializer(serializers.Serializer):

@@ -1,4 +1,4 @@
-"""Planned slots for a GPU host. Its message carries everything; what it did comes back through the API."""
+"""Planned slots for a GPU host, which asks for them through the API and tells there what it did."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from studies.services.errors import ServiceError
 from studies.services.hosts import launch_rules, open_slots, orders_for
 from studies.text.words import counted
 
-TASK = "gpu.run_slots"
 INTERVAL_MS = 100
 
 
@@ -30,7 +29,9 @@ class RunSlots(Kind):
     parameters = {
         "host": Parameter("the name of a registered host", needed=True),
         "slots": Parameter("the slots to run, by their experiment ids", list, needed=True),
-        "command": Parameter("the words of the command, if the protocol states none", list, default=[]),
+        "program": Parameter(
+            "the name of one of the host's programs, if the protocol states none", default=""
+        ),
         "interval_ms": Parameter("between two samples of the devices", int, INTERVAL_MS),
     }
 
@@ -50,36 +51,55 @@ class RunSlots(Kind):
                 )
         if len(set(values["slots"])) != len(values["slots"]) or not values["slots"]:
             raise JobRefused("parameters.slots", "expected at least one slot, each once")
-        values["command"] = values["command"] or launch_rules(study)[0]
+        values["program"] = values["program"] or launch_rules(study)[0]
+        if values["program"] not in host.programs:
+            raise JobRefused(
+                "parameters.program",
+                f"is {values['program'][:80]!r}, expected one of {host.name}: "
+                f"{', '.join(host.programs) or 'none'}",
+            )
         try:
             orders_for(
                 host,
                 study,
                 [known[name] for name in values["slots"]],
-                values["command"],
+                values["program"],
                 values["interval_ms"],
             )
         except ServiceError as error:
             raise JobRefused("parameters", str(error)) from None
         return values
 
-    def message(self, job: Job) -> tuple[str, list[Any]]:
-        assert job.study is not None
-        host = _host(job.parameters["host"])
-        rows = SeedSlot.objects.filter(study=job.study, experiment_id__in=job.parameters["slots"])
-        orders = orders_for(
-            host, job.study, list(rows.select_related("configuration")), job.parameters["command"],
-            job.parameters["interval_ms"],
-        )  # fmt: skip
-        return TASK, [{"job": job.pk, "orders": orders}]
+
+def orders_of(job: Job) -> list[dict[str, Any]]:
+    """A job's orders, as its host runs them. Raises ``ServiceError`` or ``JobRefused`` if there are none."""
+    assert job.study is not None
+    host = _host(job.parameters["host"])
+    rows = SeedSlot.objects.filter(study=job.study, experiment_id__in=job.parameters["slots"])
+    return orders_for(
+        host, job.study, list(rows.select_related("configuration")), job.parameters["program"],
+        job.parameters["interval_ms"],
+    )  # fmt: skip
+
+
+FACTS = ("launched", "ended", "uploaded", "recorded")
+"""What is known of a slot, each for itself: none follows from another."""
+
+
+def facts_sentence(total: int, results: Sequence[Mapping[str, Any]]) -> str:
+    """``2 of 3 slots launched, 2 ended, 1 uploaded, 1 recorded.``, and the first problem."""
+    numbers = {fact: sum(bool(item.get(fact)) for item in results) for fact in FACTS}
+    said = [f"{numbers['launched']} of {counted(total, 'slot')} launched"]
+    said += [f"{numbers[fact]} {fact}" for fact in FACTS[1:]]
+    problem = next((f" {item['slot']}: {item['problem']}" for item in results if item.get("problem")), "")
+    return f"{', '.join(said)}.{problem}"
 
 
 def outcome_of(job: Job, results: Sequence[Mapping[str, Any]]) -> Outcome:
     """What a host's report says of a job."""
     assert job.study is not None
-    launched = [item for item in results if not item.get("problem")]
     return Outcome(
-        sentence=f"{len(launched)} of {counted(len(results), 'slot')} launched and uploaded.",
+        sentence=facts_sentence(len(job.parameters["slots"]), results),
         links=[
             {"label": item["slot"], "address": reverse("slot", args=[job.study.slug, item["slot"]])}
             for item in results
