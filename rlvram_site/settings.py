@@ -166,6 +166,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
+    "studies.views.unreadable.UnreadableStudy",
 ]
 
 ROOT_URLCONF = "rlvram_site.urls"

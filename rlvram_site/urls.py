@@ -15,6 +15,11 @@ def favicon(request: HttpRequest) -> HttpResponse:
     return redirect(static("icon.svg"))
 
 
+handler400 = "rlvram_site.errors.bad_request"
+handler403 = "rlvram_site.errors.forbidden"
+handler404 = "rlvram_site.errors.not_found"
+handler500 = "rlvram_site.errors.server_error"
+
 urlpatterns = [
     path("favicon.ico", favicon, name="favicon"),
     path("health/live/", health.live, name="health-live"),

@@ -6,16 +6,31 @@ empty when no field is at fault. ``value`` is what was sent, shortened.
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
+import psycopg
+from django.conf import settings
+from django.core import signals
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.core.exceptions import ValidationError as DjangoValidationError
+from django.db import InterfaceError, OperationalError, transaction
 from django.http import Http404
 from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
+from rlvram_site.api.conflicts import is_conflict
+
 MAX_VALUE = 200
+NOT_DONE = (
+    "Something failed on our side and stands in the server's log. Send the request again: what was recorded "
+    "already is found and not recorded twice."
+)
+
+_log = logging.getLogger("django.request")
+# The pool gives up with an error of the driver itself, which Django does not translate.
+_NO_DATABASE = (OperationalError, InterfaceError, psycopg.OperationalError)
 
 
 class Conflict(exceptions.APIException):
@@ -42,6 +57,14 @@ class Unmet(exceptions.APIException):
     default_detail = "The condition of the request does not hold; nothing was changed."
 
 
+class Unavailable(exceptions.APIException):
+    """The database can't be reached or is closed. Nothing was changed by what did not end."""
+
+    status_code = 503
+    default_code = "unavailable"
+    default_detail = "The database can't be reached at the moment. " + NOT_DONE.partition(". ")[2]
+
+
 class FieldErrorSerializer(serializers.Serializer):
     field = serializers.CharField(help_text="Path of the field, for example attempts[3].exit_code")
     message = serializers.CharField(help_text="What is wrong and what was expected")
@@ -55,20 +78,22 @@ class ErrorBodySerializer(serializers.Serializer):
 
 
 class ErrorSerializer(serializers.Serializer):
-    """The body of every 4xx answer."""
+    """The body of every 4xx and 5xx answer."""
 
     error = ErrorBodySerializer()
 
 
 def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's handler, with our shape. Anything that DRF does not know stays an error for Django to report."""
+    """DRF's handler, with our shape. What nobody expected is logged, and answered without its inside."""
     # The views import the parsers, which the settings name and which raise these errors.
     from rest_framework.views import exception_handler
 
     exception = _as_api_exception(exception)
     response = exception_handler(exception, context)
     if response is None:
-        return None
+        if settings.DEBUG:
+            return None
+        return _fault(exception, context)
     sent = _sent(context)
     fields: list[dict[str, Any]] = []
     code = getattr(exception, "default_code", "error")
@@ -82,12 +107,33 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
     else:
         message = str(detail if detail is not None else exception) or response.reason_phrase
         code = getattr(detail, "code", code)
-    response.data = {"error": {"code": str(code), "message": message, "fields": fields}}
+    response.data = body(str(code), message, fields)
     return response
+
+
+def body(code: str, message: str, fields: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    """The documented shape."""
+    return {"error": {"code": code, "message": message, "fields": fields or []}}
+
+
+def _fault(exception: Exception, context: dict[str, Any]) -> Response:
+    """What Django would do with an error that nobody handles, with a body that a machine can read."""
+    request = context["request"]._request
+    signals.got_request_exception.send(sender=None, request=request)
+    _log.error("Internal Server Error: %s", request.path, exc_info=exception)
+    connection = transaction.get_connection()
+    if connection.in_atomic_block:
+        connection.set_rollback(True)
+    return Response(body("error", NOT_DONE), status=500)
 
 
 def _as_api_exception(exception: Exception) -> Exception:
     """What Django itself refuses, as an error of the API."""
+    if is_conflict(exception):
+        return Conflict(str(exception))
+    if isinstance(exception, _NO_DATABASE):
+        _log.error("the database does not answer", exc_info=exception)
+        return Unavailable()
     if isinstance(exception, DjangoValidationError):
         return exceptions.ValidationError(
             exception.message_dict if hasattr(exception, "error_dict") else exception.messages

@@ -15,6 +15,7 @@ from studies.estimation.labels import SLOTS_PER_CONFIGURATION
 from studies.estimation.methods import method_classes
 from studies.estimation.pool import refuse_duplicates
 from studies.estimation.rules import FittingRules, InheritanceRules, PanelRules, ProtocolRules
+from studies.estimation.tries import slot_tries
 from studies.estimation.volumes import check_features
 from studies.estimation.wording import recognise
 
@@ -59,17 +60,6 @@ class Amendment:
             updates=dict(updates),
             previous_feature_order=None if previous is None else tuple(previous),
         )
-
-
-def permitted_attempts(protocol: Mapping[str, object]) -> int | None:
-    """How many attempts a slot may have: one and the protocol's `resource_cap.retries`; None if it sets none.
-
-    Raises:
-        EstimationError: retries that are no whole number from 0.
-    """
-    cap = protocol.get("resource_cap")
-    retries = cap.get("retries") if isinstance(cap, Mapping) else None
-    return None if retries is None else 1 + require_whole(retries, "protocol", "resource_cap.retries", 0)
 
 
 def effective_protocol(
@@ -202,7 +192,7 @@ def _panel(protocol: Mapping[str, object]) -> dict[str, object]:
         "target_configuration_ids": targets,
         "planned_pairs": pairs,
         "planned_processes": processes,
-        "permitted_attempts": permitted_attempts(protocol),
+        "tries": slot_tries(protocol),
     }
 
 

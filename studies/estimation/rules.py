@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from studies.estimation.errors import EstimationError
+from studies.estimation.tries import SlotTries
 
 MethodParameters = Mapping[str, str | int | float]
 
@@ -54,7 +55,7 @@ class InheritanceRules:
 class PanelRules:
     """What every protocol decides about its panel. Memory limits are MiB per device.
 
-    `permitted_attempts` is how often a slot may be tried; None when the protocol sets no limit.
+    `tries` says how often a slot may be tried.
     """
 
     protocol_version: str
@@ -64,7 +65,7 @@ class PanelRules:
     target_configuration_ids: tuple[str, ...]
     planned_pairs: int
     planned_processes: int
-    permitted_attempts: int | None
+    tries: SlotTries
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,23 @@ class EvidenceBlob(StudyRecord):
         return f"{self.sha256[:12]}… ({self.size_bytes} bytes)"
 
 
-class EvidenceFile(StudyRecord):
-    """One file of an attempt. Without a ``blob`` only its hash was given: the file itself stayed private.
+class EvidenceFiles(models.QuerySet["EvidenceFile"]):
+    """Files of attempts."""
 
+    def with_bytes_recorded(self) -> EvidenceFiles:
+        """Each with ``bytes_recorded``: whether the study has recorded the bytes of its hash, whenever."""
+        same = EvidenceBlob.objects.filter(study=models.OuterRef("study"), sha256=models.OuterRef("sha256"))
+        return self.annotate(bytes_recorded=models.Exists(same))
+
+
+class EvidenceFile(StudyRecord):
+    """One file of an attempt. Without a ``blob`` only its hash was given then: it stayed private.
+
+    Its bytes may come later under the same hash; ``services.outcomes.evidence_files`` says whether they did.
     ``late`` files came after the attempt was recorded; its outcome does not rest on them.
     """
+
+    objects = EvidenceFiles.as_manager()
 
     class Kind(models.TextChoices):
         LOG = "log", "log"

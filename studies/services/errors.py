@@ -10,5 +10,5 @@ class ServiceError(Exception):
     """Something that cannot be done with what is recorded; the text says what and why, for a person."""
 
 
-UNREADABLE = (ServiceError, EstimationError, ArchiveError)
+UNREADABLE: tuple[type[Exception], ...] = (ServiceError, EstimationError, ArchiveError)
 """What reading a study can raise when its records state no rule, or one that is not implemented."""

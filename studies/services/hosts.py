@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from host.errors import OrderError
@@ -14,10 +13,10 @@ from host.order import Order
 from rlvram_site.ledger.chain import current_actor
 from studies.models import Host, SeedSlot, Study
 from studies.services.errors import ServiceError
+from studies.services.outcomes.slots import SlotState, slot_states
 from studies.services.plan import protocols
 
 PROGRAM_KEY = "launch_program"
-LAUNCHES_KEY = "launches_per_slot"
 TIMEOUT_SECONDS = 4 * 3600
 
 
@@ -68,33 +67,43 @@ def hear_of(name: str, slot: str, memory_mib: Mapping[str, int]) -> None:
     )
 
 
-def open_slots(study: Study) -> QuerySet[SeedSlot]:
-    """Planned slots of which nothing is recorded yet, in the planned order."""
-    rows = SeedSlot.objects.filter(study=study, attempts__isnull=True, non_launch__isnull=True)
-    return rows.select_related("configuration", "study").order_by("position")
+def open_slots(study: Study) -> list[SlotState]:
+    """Planned slots of which one more attempt may count, in the planned order.
+
+    Those of which nothing is recorded, and those that the protocol lets be tried again.
+    """
+    slots = SeedSlot.objects.filter(study=study).select_related("configuration", "study").order_by("position")
+    untouched = slots.filter(attempts__isnull=True, non_launch__isnull=True)
+    # Where one try is all that a slot has, what is recorded of the others can't reopen them.
+    rule = protocols.tries_by_study([study.pk])[study.pk]
+    once = rule.permitted == 1 and rule.never_launched_uses_one
+    return [state for state in slot_states(untouched if once else slots).values() if state.one_more_may_count]
 
 
-def launch_rules(study: Study) -> tuple[str, int]:
-    """The name of the study's program and how often a slot may be launched, from its effective protocol."""
+def launch_program(study: Study) -> str:
+    """The name of the study's program, from its effective protocol; empty if it states none."""
     try:
-        document = protocols.effective_protocol(study)
+        program = protocols.effective_protocol(study).get(PROGRAM_KEY)
     except ServiceError:
-        document = {}
-    program, launches = document.get(PROGRAM_KEY), document.get(LAUNCHES_KEY)
-    return program if isinstance(program, str) else "", launches if isinstance(
-        launches, int
-    ) and launches >= 1 else 1
+        return ""
+    return program if isinstance(program, str) else ""
 
 
 def orders_for(
-    host: Host | None, study: Study, slots: Sequence[SeedSlot], program: str, interval_ms: int
+    host: Host | None,
+    study: Study,
+    slots: Sequence[SeedSlot],
+    program: str,
+    interval_ms: int,
+    tries: Mapping[str, int],
 ) -> list[dict[str, Any]]:
     """Everything a host needs for these slots, in the planned order. What runs is the host's own word.
+
+    ``tries`` is the number of the try, from 1, by slot: how often the slot was launched once it has run.
 
     A slot's devices are those at its ordinals, or any if the plan names none or no host is given.
     Raises ``ServiceError``: a slot needs more devices than the host has, or an order would be refused.
     """
-    _, launches = launch_rules(study)
     orders = []
     for slot in sorted(slots, key=lambda row: row.position):
         configuration = slot.configuration
@@ -110,7 +119,7 @@ def orders_for(
             "settings": {**_settings(configuration), **slot.settings},
             "requested_steps": configuration.total_training_steps,
             "interval_ms": interval_ms,
-            "launches_allowed": launches,
+            "launches_allowed": tries[slot.experiment_id],
         }
         try:
             Order.from_json(order, from_site=True)

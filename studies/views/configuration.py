@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from studies.estimation.errors import EstimationError
@@ -63,10 +63,7 @@ def configuration(request: HttpRequest, slug: str, configuration_id: str) -> Htt
         study.configurations.select_related("study__pool", "study__parent", "pool"),
         configuration_id=configuration_id,
     )
-    try:
-        row = load_panel(study).row(configuration_id)
-    except ServiceError as error:
-        raise Http404(str(error)) from error
+    row = load_panel(study).row(configuration_id)
     sets = _sets(found, row.resolution)
     context = _context(found, sets) | {
         "slots": [{"slot": slot, "state": slot.state(found.margin_limit_mib)} for slot in row.slots],

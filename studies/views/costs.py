@@ -25,6 +25,8 @@ def costs(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(slug)
     found = panel_cost(study)
     main = three_scopes(found)
+    # A bar of length zero would say that nothing was used where nobody knows.
+    known = [cost for cost in main if cost.known_records]
     try:
         evidence = evidence_cost(study)
     except UNREADABLE:
@@ -33,7 +35,7 @@ def costs(request: HttpRequest, slug: str) -> HttpResponse:
         request, study, "costs",
         sentence=_sentence(found, main),
         costs=found,
-        figure=costs_figure([_bar(cost) for cost in main]) if main else None,
+        figure=costs_figure([_bar(cost) for cost in known]) if known else None,
         evidence=evidence,
         allocations=list(Allocation.objects.filter(study=study)),
     )  # fmt: skip
@@ -46,7 +48,11 @@ def _bar(cost: ScopeCost) -> ScopeBar:
 def _sentence(found: Sequence[ScopeCost], main: Sequence[ScopeCost]) -> str:
     if not main:
         return "No GPU time is recorded yet."
-    parts = [f"{gpu_hours(cost.known_gpu_seconds)} as {cost.scope.label}" for cost in main]
+    parts = [
+        f"{gpu_hours(cost.known_gpu_seconds)} as {cost.scope.label}" for cost in main if cost.known_records
+    ]
+    if not parts:
+        return "Something ran, and nobody recorded how much GPU time it took."
     preflight = [cost for cost in found if cost.scope == CostTotal.Scope.PREFLIGHT]
     extra = f" Preflights used {gpu_hours(preflight[0].known_gpu_seconds)} besides." if preflight else ""
     return f"The same work is {', '.join(parts)}: scopes that overlap and never add up.{extra}"

@@ -11,7 +11,8 @@ from rlvram_site.api.permissions import scopes_of_person
 from studies.jobs import kinds, starting
 from studies.jobs.errors import JobRefused
 from studies.models import Host, Job, Study
-from studies.services.hosts import launch_rules, open_slots
+from studies.services.hosts import launch_program, open_slots
+from studies.services.outcomes.slots import SlotState
 
 SHOWN_JOBS = 20
 
@@ -27,9 +28,11 @@ class AssignForm(forms.Form):
     def __init__(self, study: Study, host: Host, *args, **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.study = study
-        self.fields["slots"].choices = [(row.experiment_id, str(row)) for row in open_slots(study)]  # type: ignore[attr-defined]
+        self.fields["slots"].choices = [  # type: ignore[attr-defined]
+            (state.slot.experiment_id, _choice(state)) for state in open_slots(study)
+        ]
         self.fields["program"].choices = [(name, name) for name in host.programs]  # type: ignore[attr-defined]
-        self.fields["program"].initial = launch_rules(study)[0]
+        self.fields["program"].initial = launch_program(study)
 
 
 def hosts(request: HttpRequest) -> HttpResponse:
@@ -44,6 +47,11 @@ def hosts(request: HttpRequest) -> HttpResponse:
         "jobs/hosts.html",
         {"rows": [(row, running.get(row.queue)) for row in rows], "here": len(rows) - away, "away": away},
     )
+
+
+def _choice(state: SlotState) -> str:
+    """A slot to tick; one that was tried before says so."""
+    return f"{state.slot}, try {state.tries_used + 1}" if state.tries_used else str(state.slot)
 
 
 def host(request: HttpRequest, name: str) -> HttpResponse:

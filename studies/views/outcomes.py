@@ -15,14 +15,15 @@ from django.shortcuts import get_object_or_404
 from studies.figures.memory import Band, memory_figure
 from studies.figures.peaks import PeakPoint, predicted_against_measured
 from studies.figures.slots import SlotGroup, slots_figure
-from studies.models import Attempt, Configuration, Exclusion, PredictionSet, SeedSlot, Study
+from studies.models import Attempt, Configuration, PredictionSet, SeedSlot, Study
+from studies.services.outcomes.evidence_files import files_of_attempt
 from studies.services.outcomes.memory_timeline import MemoryTimeline, memory_timeline
-from studies.services.outcomes.slots import AttemptState, SlotState, attempt_states, slot_state_of
-from studies.services.plan.protocols import permitted_by_study
+from studies.services.outcomes.slots import AttemptState, SlotState, attempt_states, slot_states
 from studies.services.predictions.recorded import fold_sets, panel_set
 from studies.services.scores.folds import FoldRow, load_fold
 from studies.services.scores.panel import Panel, PanelRow
 from studies.text.sentences import outcomes_sentence
+from studies.text.tries import tries_sentence
 from studies.text.words import family_words, label_words, method_words, sentence
 from studies.views.common import get_study, panel_or_problem, study_page
 
@@ -177,10 +178,11 @@ def slot(request: HttpRequest, slug: str, experiment_id: str) -> HttpResponse:
         study=study,
         experiment_id=experiment_id,
     )
-    attempts = list(found.attempts.order_by("pk").prefetch_related("exclusions__superseded_by", "files"))
-    exclusions: dict[int, list[Exclusion]] = {item.pk: list(item.exclusions.all()) for item in attempts}
-    permitted = permitted_by_study([study.pk])[study.pk]
-    held = slot_state_of(found, attempts, exclusions, getattr(found, "non_launch", None), permitted)
+    held = slot_states([found])[found.pk]
+    loaded = {
+        row.pk: row
+        for row in found.attempts.prefetch_related("exclusions__superseded_by", files_of_attempt())
+    }
     return study_page(
         request,
         study,
@@ -188,7 +190,8 @@ def slot(request: HttpRequest, slug: str, experiment_id: str) -> HttpResponse:
         slot=held,
         state=held.state(found.configuration.margin_limit_mib),
         configuration=found.configuration,
-        attempts=held.attempts,
+        tries=tries_sentence(held),
+        attempts=[replace(item, attempt=loaded[item.attempt.pk]) for item in held.attempts],
     )
 
 
@@ -198,7 +201,7 @@ def attempt(request: HttpRequest, slug: str, invocation_id: str) -> HttpResponse
     found = get_object_or_404(
         Attempt.objects.select_related(
             "slot__configuration__study", "slot__configuration__pool"
-        ).prefetch_related("exclusions__superseded_by", "files"),
+        ).prefetch_related("exclusions__superseded_by", files_of_attempt()),
         study=study,
         invocation_id=invocation_id,
     )

@@ -8,7 +8,7 @@ from studies.services.errors import UNREADABLE
 from studies.services.scores.evaluation import panel_evaluation
 from studies.services.scores.panel import UNSCORED_APPROVALS, PanelRow, load_panel
 from studies.text.sentences import unscored_sentence
-from studies.text.words import counted
+from studies.text.tries import what_would_resolve
 from studies.views.common import get_study, study_page
 
 
@@ -19,7 +19,11 @@ def unscored(request: HttpRequest, slug: str) -> HttpResponse:
         sentence = unscored_sentence(panel_evaluation(panel))
     except UNREADABLE as error:
         return study_page(request, study, "unscored", sentence=f"No approval is unscored: {error}.")
-    rows = [(row, _approved_by(row), _missing(row), _wanted(row)) for row in panel.rows if _approved_by(row)]
+    rows = [
+        (row, _approved_by(row), _missing(row), what_would_resolve(row))
+        for row in panel.rows
+        if _approved_by(row)
+    ]
     return study_page(request, study, "unscored", panel=panel, sentence=sentence, rows=rows)
 
 
@@ -33,9 +37,3 @@ def _missing(row: PanelRow) -> list[tuple[str, str]]:
     for slot in row.unresolved_slots:
         by_reason.setdefault(slot.reason, []).append(str(slot.slot.seed))
     return [(", ".join(seeds), reason) for reason, seeds in by_reason.items()]
-
-
-def _wanted(row: PanelRow) -> str:
-    """What would give the configuration its label."""
-    missing = len(row.unresolved_slots)
-    return f"{counted(missing, 'more eligible outcome')}: a completed run or a diagnosed memory failure"

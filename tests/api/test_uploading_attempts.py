@@ -6,12 +6,14 @@ import gzip
 import hashlib
 import json
 
+import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from rlvram_site.ledger.models import LedgerEntry
 from studies.models import Attempt, SeedSlot
 from tests.api.conftest import key_for
 from tests.api.logs import COMPLETED, OUT_OF_MEMORY, SAMPLES
+from tests.factories import make_configuration, make_protocol, make_slots, make_study
 
 ATTEMPTS = "studies/demo/attempts/"
 
@@ -56,6 +58,26 @@ def test_a_completion_without_sampled_memory_resolves_nothing(study, uploader):
     body = uploader.post(ATTEMPTS, sent).json()
     assert (body["outcome"], body["diagnosis"], body["peak_mib"]) == ("unresolved", "missing_evidence", None)
     assert uploader.get(f"studies/demo/slots/{slot_name(study)}/").json()["state"] == "unresolved"
+
+
+@pytest.mark.parametrize(
+    ("cap", "more", "second"),
+    [({"retries": 0}, False, "one more than the protocol permits"), ({"retries": 1}, True, "eligible")],
+)
+def test_the_answer_says_what_the_attempt_is_to_its_slot_and_whether_one_more_may_count(
+    db, cap, more, second
+):
+    study = make_study(slug="own")
+    make_protocol(study, document={"resource_cap": cap})
+    make_slots(make_configuration(study))
+    uploader, attempts = key_for("read", "attempts"), "studies/own/attempts/"
+    unresolved = {**completed(study), "exit_code": 1, "log": "the program failed"}
+    first = uploader.post(attempts, unresolved).json()
+    assert (first["role"], first["one_more_may_count"]) == ("no outcome", more)
+    slot = uploader.get(f"studies/own/slots/{first['slot']}/").json()
+    assert (slot["tries_used"], slot["tries_permitted"]) == (1, 1 + cap["retries"])
+    again = uploader.post(attempts, {**completed(study), "invocation_id": "run-2"}).json()
+    assert (again["role"], again["one_more_may_count"]) == (second, False)
 
 
 def test_peaks_can_come_without_their_samples(study, uploader):
@@ -206,6 +228,27 @@ def test_late_files_are_attached_and_leave_the_outcome(study, uploader):
     assert uploader.get(f"{ATTEMPTS}by-id/run-1/").json()["outcome"] == body["outcome"]
     other = {"files": [{"name": "training-8.log", "sha256": "1" * 64, "private": True}]}
     assert uploader.post(path, other).status_code == 409
+
+
+def test_bytes_that_come_later_under_a_private_files_hash_are_shown_everywhere(study, uploader, client):
+    samples = SAMPLES.encode()
+    sha256 = hashlib.sha256(samples).hexdigest()
+    sent = completed(study, files=[{"name": "gpu-memory-1.csv", "sha256": sha256, "private": True}])
+    del sent["samples"]
+    uploader.post(ATTEMPTS, sent)
+    page = "/studies/demo/attempts/run-1/"
+    assert shown(uploader)["files"][0]["stored"] is False
+    before = client.get(page)
+    assert "not here: only its hash was given" in before.content.decode()
+    assert before.context["memory"] is None
+    outcome = shown(uploader)["outcome"]
+    uploader.put(f"studies/demo/evidence/{sha256}/", samples)
+    assert shown(uploader)["files"][0]["stored"] is True
+    assert uploader.get(f"{ATTEMPTS}by-id/run-1/files/").json()["results"][0]["stored"] is True
+    after = client.get(page)
+    assert f"/api/v1/studies/demo/evidence/{sha256}/" in after.content.decode()
+    assert after.context["memory"].source == "gpu-memory-1.csv"
+    assert shown(uploader)["outcome"] == outcome  # it rests on what came with the attempt
 
 
 def test_a_key_of_another_study_is_refused(study, db):

@@ -8,6 +8,7 @@ from django.test import Client
 
 from studies.jobs import claims
 from studies.models import Host, Job, SeedSlot
+from studies.services.hosts import open_slots
 from tests.api.conftest import key_for, make_person
 from tests.factories import (
     make_attempt,
@@ -169,7 +170,7 @@ def test_the_protocol_states_the_program_and_how_often_a_slot_is_launched(host, 
     answer = staff.post("jobs/", {"kind": "run-slots", "study": "own", "parameters": sent})
     assert answer.status_code == 201, answer.content
     (order,) = host.post("hosts/gpu-1/next/", {}).json()["orders"]
-    assert (order["program"], order["launches_allowed"], order["seed"]) == ("other", 2, 1)
+    assert (order["program"], order["launches_allowed"], order["seed"]) == ("other", 1, 1)
     assert order["settings"]["rollout_n"] == 4
 
 
@@ -226,3 +227,27 @@ def test_no_message_goes_to_a_broker_for_a_host(host, staff, monkeypatch):
     order(staff)
     claims.take_back()
     assert (sent, Job.objects.count()) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("cap", "offered"),
+    [({"retries": 0}, False), ({"retries": 2}, True), ({}, True)],
+)
+def test_a_slot_is_offered_again_exactly_while_one_more_attempt_may_count(host, staff, cap, offered):
+    study = make_study(slug="own")
+    make_protocol(study, document={"launch_program": "train", "resource_cap": cap})
+    (slot, *others) = make_slots(make_configuration(study))
+    make_attempt(slot, "unresolved", reason="host memory exhausted")
+    make_attempt(others[0], "completed", 20_000.0)
+    put(host, "gpu-1", DESCRIPTION)
+    names = [state.slot.experiment_id for state in open_slots(study)]
+    assert names == ([slot.experiment_id] if offered else []) + [row.experiment_id for row in others[1:]]
+    sent = {"host": "gpu-1", "slots": [slot.experiment_id]}
+    answer = staff.post("jobs/", {"kind": "run-slots", "study": "own", "parameters": sent})
+    assert (answer.status_code == 201) == offered, answer.content
+    if not offered:
+        assert b"expected planned slots of which one more attempt may count" in answer.content
+        return
+    make_attempt(slot, "unresolved", reason="host memory exhausted", invocation_id="the second")
+    (order,) = host.post("hosts/gpu-1/next/", {}).json()["orders"]
+    assert order["launches_allowed"] == 2  # asked for later, it is still the same try

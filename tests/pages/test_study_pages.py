@@ -75,11 +75,13 @@ class TestUnscored:
         assert "6 of 12 planned configurations are approved by some method and unresolved." in text
         assert (
             "GSM8K mathematics, c2, 4 GPUs donor copy component regression nothing 151 ? 152 ? 153 ? "
-            "151, 152, 153: host memory exhausted (scheduler kill) three more eligible outcomes" in text
+            "151, 152, 153: host memory exhausted (scheduler kill) Nothing can resolve it any more: "
+            "seeds 151, 152 and 153 have each used the one attempt that the protocol permits" in text
         )
         assert (
             "151 ✕ 152 ? 153 ✕ 152: never launched: the scheduler answered with another allocation "
-            "one more eligible outcome" in text
+            "Nothing can resolve it any more: seed 152 has used the one attempt that the protocol permits"
+            in text
         )
 
     def test_the_follow_up_counts_its_own(self, client):

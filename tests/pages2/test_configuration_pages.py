@@ -10,6 +10,7 @@ import io
 
 import pytest
 
+from studies.estimation.tries import SlotTries
 from studies.models import Attempt, SeedSlot
 from tests.factories import make_attempt
 from tests.pages.reading import figure_of, sentence_of, text_of
@@ -204,7 +205,7 @@ def test_an_unknown_configuration_is_not_found(client, address):
 
 def test_a_new_outcome_moves_the_label_and_the_words(client, monkeypatch):
     # The real protocol permits no second attempt; the words are those of one that does.
-    monkeypatch.setattr("studies.estimation.protocol.permitted_attempts", lambda protocol: None)
+    monkeypatch.setattr("studies.estimation.protocol.slot_tries", lambda protocol: SlotTries())
     for seed in (151, 153):
         slot = SeedSlot.objects.get(configuration__configuration_id="est-qwen25-7b-math-c2-2gpu", seed=seed)
         make_attempt(slot, Attempt.Outcome.COMPLETED, peak_mib=40750.0)

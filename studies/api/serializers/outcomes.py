@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from studies.models import Attempt, Event, EvidenceFile, Exclusion
+from studies.services.outcomes.evidence_files import bytes_are_here
 
 
 class AttemptSerializer(serializers.ModelSerializer):
@@ -54,16 +55,18 @@ class AttemptSerializer(serializers.ModelSerializer):
 
 
 class EvidenceFileSerializer(serializers.ModelSerializer):
-    """A file of an attempt. ``stored`` says whether its bytes came with it; ``late`` ones came afterwards."""
+    """A file of an attempt; ``late`` ones came after it."""
 
-    stored = serializers.SerializerMethodField()
+    stored = serializers.SerializerMethodField(
+        help_text="Whether its bytes are here: they came with it, or later under the same sha256"
+    )
 
     class Meta:
         model = EvidenceFile
         fields = ["name", "kind", "sha256", "size_bytes", "stored", "late", "recorded_at"]
 
     def get_stored(self, row: EvidenceFile) -> bool:
-        return row.blob_id is not None
+        return bytes_are_here(row)
 
 
 class EvidenceFilesSerializer(serializers.Serializer):
@@ -116,6 +119,11 @@ class ReceiptSerializer(serializers.Serializer):
     not_read = NotReadSerializer(many=True, help_text="Files on which the outcome does not wholly rest")
     problems = serializers.ListField(
         child=serializers.CharField(), help_text="What could not be read, or is wrong with the sampling"
+    )
+    role = serializers.CharField(help_text="What it is to its slot: only an eligible one counts")
+    one_more_may_count = serializers.BooleanField(
+        allow_null=True,
+        help_text="Whether one more attempt could resolve the slot; null for an unplanned one",
     )
 
 

@@ -136,12 +136,17 @@ class SlotSerializer(serializers.ModelSerializer):
     state = serializers.SerializerMethodField(help_text="completed, memory_failure or unresolved")
     eligible_attempt = serializers.SerializerMethodField(help_text="Invocation id of the attempt that counts")
     reason = serializers.SerializerMethodField(help_text="Why it is unresolved; empty when it is not")
+    tries_used = serializers.SerializerMethodField(help_text="How many of its tries are spent")
+    tries_permitted = serializers.SerializerMethodField(help_text="What the protocol permits; null: no limit")
+    one_more_may_count = serializers.SerializerMethodField(
+        help_text="Whether one more attempt could become its outcome"
+    )
 
     class Meta:
         model = SeedSlot
         fields = ["experiment_id", "configuration", "seed", "position", "pair_id", "period",
                   "device_ordinals", "timeout_seconds", "state", "eligible_attempt", "reason",
-                  "recorded_at"]  # fmt: skip
+                  "tries_used", "tries_permitted", "one_more_may_count", "recorded_at"]  # fmt: skip
 
     def _state(self, row: SeedSlot) -> Any:
         return self.context["slots"][row.pk]
@@ -155,6 +160,15 @@ class SlotSerializer(serializers.ModelSerializer):
 
     def get_reason(self, row: SeedSlot) -> str:
         return self._state(row).reason
+
+    def get_tries_used(self, row: SeedSlot) -> int:
+        return self._state(row).tries_used
+
+    def get_tries_permitted(self, row: SeedSlot) -> int | None:
+        return self._state(row).tries.permitted
+
+    def get_one_more_may_count(self, row: SeedSlot) -> bool:
+        return self._state(row).one_more_may_count
 
 
 class SlotsSerializer(serializers.Serializer):

@@ -36,9 +36,9 @@ from studies.api.serializers.uploads import (
 from studies.api.views.base import StudyDetail, StudyTable, StudyView, refuse
 from studies.models import Attempt
 from studies.services.outcomes.attempts import AttemptUpload, FileEntry, UploadRefused, record_attempts
-from studies.services.outcomes.evidence_files import keep_blob, not_read
+from studies.services.outcomes.evidence_files import files_of_attempt, keep_blob, not_read
 from studies.services.outcomes.evidence_store import EvidenceTooLarge
-from studies.services.outcomes.slots import attempt_states
+from studies.services.outcomes.slots import attempt_states, slot_states
 from studies.services.outcomes.verdict import verdict_of
 from studies.text.verdicts import verdict_sentence
 
@@ -113,11 +113,14 @@ class AttemptList(_States, StudyTable):
 def _receipt(row: Attempt, new: bool) -> dict[str, Any]:
     """What ``ReceiptSerializer`` documents, from the row as it stands."""
     same = ReceiptSerializer.SAME
+    held = slot_states([row.slot])[row.slot.pk] if row.slot else None
     return {
         "status": "recorded" if new else "unchanged",
         "slot": row.slot_name if row.slot_id is not None else None,
         "supersedes": row.supersedes.invocation_id if row.supersedes is not None else None,
         "problems": (row.derivation or {}).get("problems", []),
+        "role": str(held.role_of(row) if held else attempt_states([row])[row.pk].role),
+        "one_more_may_count": held.one_more_may_count if held else None,
         **{name: getattr(row, name) for name in same},
     }
 
@@ -174,7 +177,7 @@ class AttemptDetail(_States, StudyDetail):
     serializer_class = AttemptDetailSerializer
 
     def find(self) -> Attempt:
-        rows = Attempt.objects.filter(study=self.study).prefetch_related("files")
+        rows = Attempt.objects.filter(study=self.study).prefetch_related(files_of_attempt())
         rows = rows.select_related("slot__configuration")
         row = rows.filter(invocation_id=self.kwargs["invocation"]).first()
         if row is None:

@@ -116,7 +116,7 @@ class AttemptFiles(StudyTable):
     csv_name = "files"
     write_scope = Scope.ATTEMPTS
 
-    queryset = EvidenceFile.objects.all()
+    queryset = EvidenceFile.objects.with_bytes_recorded()
 
     def get_queryset(self) -> QuerySet[EvidenceFile]:
         return super().get_queryset().filter(attempt=_attempt(self.study, self.kwargs["invocation"]))

@@ -91,15 +91,17 @@ class StudyOrders(StudyView):
 
     @extend_schema(parameters=[OpenApiParameter("program", str, description="If the protocol names none")])
     def get(self, request: Request, *args, **kwargs) -> Response:
-        program = request.query_params.get("program", "")[:100] or hosts.launch_rules(self.study)[0]
+        program = request.query_params.get("program", "")[:100] or hosts.launch_program(self.study)
         if not program:
             raise ValidationError({"program": ["is not given, expected one: the protocol names none"]})
-        rows = list(hosts.open_slots(self.study)[: MOST_ORDERS + 1])
+        states = hosts.open_slots(self.study)
+        rows = [state.slot for state in states[:MOST_ORDERS]]
+        tries = {state.slot.experiment_id: state.tries_used + 1 for state in states}
         try:
-            orders = hosts.orders_for(None, self.study, rows[:MOST_ORDERS], program, INTERVAL_MS)
+            orders = hosts.orders_for(None, self.study, rows, program, INTERVAL_MS, tries)
         except ServiceError as error:
             raise ValidationError({"program": [str(error)]}) from error
-        return Response({"orders": orders, "more": len(rows) > MOST_ORDERS})
+        return Response({"orders": orders, "more": len(states) > MOST_ORDERS})
 
 
 def holder_of(request: Request) -> str:

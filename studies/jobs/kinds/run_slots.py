@@ -14,7 +14,7 @@ from studies.jobs.kinds.base import Kind, Parameter
 from studies.models import Host, Job, SeedSlot, Study
 from studies.models.hosts import queue_of
 from studies.services.errors import ServiceError
-from studies.services.hosts import launch_rules, open_slots, orders_for
+from studies.services.hosts import launch_program, open_slots, orders_for
 from studies.text.words import counted
 
 INTERVAL_MS = 100
@@ -42,29 +42,32 @@ class RunSlots(Kind):
         values = super().clean(study, sent, operator=operator)
         assert study is not None
         host = _host(values["host"])
-        known = {slot.experiment_id: slot for slot in open_slots(study)}
+        known = {state.slot.experiment_id: state for state in open_slots(study)}
         for name in values["slots"]:
             if name not in known:
                 raise JobRefused(
                     "parameters.slots",
-                    f"names {str(name)[:80]!r}, expected planned slots without any attempt",
+                    f"names {str(name)[:80]!r}, expected planned slots of which one more attempt may count",
                 )
         if len(set(values["slots"])) != len(values["slots"]) or not values["slots"]:
             raise JobRefused("parameters.slots", "expected at least one slot, each once")
-        values["program"] = values["program"] or launch_rules(study)[0]
+        values["program"] = values["program"] or launch_program(study)
         if values["program"] not in host.programs:
             raise JobRefused(
                 "parameters.program",
                 f"is {values['program'][:80]!r}, expected one of {host.name}: "
                 f"{', '.join(host.programs) or 'none'}",
             )
+        # Bound when the job is made: asked for again, it means the same try, never another.
+        values["tries"] = {name: known[name].tries_used + 1 for name in values["slots"]}
         try:
             orders_for(
                 host,
                 study,
-                [known[name] for name in values["slots"]],
+                [known[name].slot for name in values["slots"]],
                 values["program"],
                 values["interval_ms"],
+                values["tries"],
             )
         except ServiceError as error:
             raise JobRefused("parameters", str(error)) from None
@@ -78,7 +81,7 @@ def orders_of(job: Job) -> list[dict[str, Any]]:
     rows = SeedSlot.objects.filter(study=job.study, experiment_id__in=job.parameters["slots"])
     return orders_for(
         host, job.study, list(rows.select_related("configuration")), job.parameters["program"],
-        job.parameters["interval_ms"],
+        job.parameters["interval_ms"], job.parameters["tries"],
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from django.db import transaction
+from django.db.models import Prefetch
 
 from host.kinds import TAIL
 from rlvram_site.ledger.chain import lock_stream, record, record_all
@@ -71,12 +72,25 @@ def add_late_files(attempt: Attempt, entries: Sequence[FileEntry]) -> list[tuple
     return result
 
 
-def is_available(file: EvidenceFile) -> bool:
-    """Whether the file's bytes are here: they came with it, or later under the same hash."""
-    return (
-        file.blob_id is not None
-        or EvidenceBlob.objects.filter(study=file.study_id, sha256=file.sha256).exists()
-    )
+def bytes_are_here(file: EvidenceFile) -> bool:
+    """Whether the file's bytes can be read here: they came with it, or later under the same hash.
+
+    A file from ``EvidenceFile.objects.with_bytes_recorded()`` costs no query.
+    """
+    recorded = getattr(file, "bytes_recorded", None)
+    if recorded is None:
+        recorded = has_bytes(file.study_id, file.sha256)
+    return recorded and evidence_store.path_of(file.sha256).exists()
+
+
+def has_bytes(study_id: int, sha256: str) -> bool:
+    """Whether the study has recorded bytes with this sha256."""
+    return EvidenceBlob.objects.filter(study=study_id, sha256=sha256).exists()
+
+
+def files_of_attempt() -> Prefetch:
+    """An attempt's files with all that ``bytes_are_here`` asks for, in one query for them all."""
+    return Prefetch("files", EvidenceFile.objects.with_bytes_recorded())
 
 
 def not_read(entries: Iterable[FileEntry]) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from typing import IO, Any, cast
 from studies.evidence.errors import EvidenceError
 from studies.evidence.samples import SampleRow, read_rows
 from studies.models import Attempt, EvidenceFile
+from studies.services.outcomes.evidence_files import bytes_are_here
 from studies.services.outcomes.evidence_parts import WholeFile, whole_files
 
 MOST_ROWS = 500_000
@@ -63,7 +64,8 @@ def memory_timeline(attempt: Attempt) -> MemoryTimeline | None:
 
 
 def _stored_samples(attempt: Attempt) -> list[WholeFile]:
-    here = [file for file in attempt.files.all() if file.kind == EvidenceFile.Kind.SAMPLES and file.blob_id]
+    samples = [file for file in attempt.files.all() if file.kind == EvidenceFile.Kind.SAMPLES]
+    here = [file for file in samples if bytes_are_here(file)]
     try:
         return whole_files((file.name, file.sha256) for file in here)
     except EvidenceError:  # parts that came later need not be all of them

@@ -10,9 +10,10 @@ from enum import StrEnum
 from django.db.models import Q
 
 from studies.estimation.labels import SlotOutcome, slot_state
+from studies.estimation.tries import SlotTries
 from studies.models import Attempt, Exclusion, NonLaunch, SeedSlot
 from studies.services.history.ledger_order import ESTABLISHES_OUTCOME
-from studies.services.plan.protocols import permitted_by_study
+from studies.services.plan.protocols import tries_by_study
 
 NOT_STARTED = "not started"
 
@@ -55,7 +56,7 @@ class SlotState:
     A corrected entry stands right after the one that it supersedes.
 
     ``outcome`` goes into the label; ``reason`` says, in words for a person, why the slot is unresolved and
-    is empty when it is not.
+    is empty when it is not. ``tries`` is the protocol's rule, ``tries_used`` how many are spent.
     """
 
     slot: SeedSlot
@@ -64,11 +65,22 @@ class SlotState:
     non_launch: NonLaunch | None
     outcome: SlotOutcome
     reason: str
+    tries: SlotTries
+    tries_used: int
+
+    @property
+    def one_more_may_count(self) -> bool:
+        """Whether one more attempt could become the slot's eligible outcome."""
+        return self.eligible is None and self.tries.permits(self.tries_used + 1)
 
     @property
     def resolved(self) -> bool:
         """Whether the slot has its eligible outcome."""
         return self.eligible is not None
+
+    def role_of(self, attempt: Attempt) -> Role:
+        """What one of the slot's attempts is to it."""
+        return next(item.role for item in self.attempts if item.attempt.pk == attempt.pk)
 
     def state(self, margin_mib: float) -> str:
         """``within_margin``, ``above_margin``, ``memory_failure`` or ``unresolved``."""
@@ -132,27 +144,27 @@ def slot_state_of(
     attempts: Sequence[Attempt],
     exclusions: Mapping[int, Iterable[Exclusion]],
     non_launch: NonLaunch | None,
-    permitted: int | None,
+    rule: SlotTries,
 ) -> SlotState:
     """What a slot's attempts establish. The first recorded, not excluded outcome counts; later ones do not.
 
-    ``exclusions`` are all of the study's, by attempt. ``permitted`` is how many attempts the protocol lets a
-    slot have (None: as many as it takes); a claim that never became an invocation uses one up. Whatever
-    comes after them replaces nothing, also when all before it were excluded. An entry that a later one of
-    these supersedes counts nowhere; the later one stands in its place and is no further try.
+    ``exclusions`` are all of the study's, by attempt. ``rule`` is how often the protocol lets a slot be
+    tried. Whatever comes after that replaces nothing, also when all before it were excluded. An entry that a
+    later one of these supersedes counts nowhere; the later one stands in its place and is no further try.
     """
     entries = Entries(attempts)
     states: list[AttemptState] = []
     eligible: Attempt | None = None
-    tries = 0 if non_launch is None else 1
+    launched = 0
     for attempt in entries.in_order():
         if entries.superseded_by(attempt) is not None:
             states.append(entries.state(attempt, Role.SUPERSEDED, exclusions))
             continue
-        tries += 1
+        launched += 1
+        number = rule.used(launched, never_launched=non_launch is not None)
         if entries.exclusion(attempt, exclusions) is not None:
             role = Role.EXCLUDED
-        elif permitted is not None and tries > permitted:
+        elif not rule.permits(number):
             role = Role.NOT_PERMITTED
         elif attempt.outcome not in ESTABLISHES_OUTCOME:
             role = Role.NO_OUTCOME
@@ -168,6 +180,8 @@ def slot_state_of(
         non_launch=non_launch,
         outcome=_outcome(slot, eligible),
         reason="" if eligible else _reason(states, non_launch),
+        tries=rule,
+        tries_used=rule.used(launched, never_launched=non_launch is not None),
     )
 
 
@@ -202,9 +216,9 @@ def slot_states(slots: Iterable[SeedSlot]) -> dict[int, SlotState]:
     for exclusion in Exclusion.objects.filter(attempt__slot__in=rows):
         exclusions[exclusion.attempt_id].append(exclusion)
     launches = {row.slot_id: row for row in NonLaunch.objects.filter(slot__in=rows)}
-    permitted = permitted_by_study({slot.study_id for slot in rows.values()})
+    rules = tries_by_study({slot.study_id for slot in rows.values()})
     return {
-        pk: slot_state_of(slot, attempts[pk], exclusions, launches.get(pk), permitted[slot.study_id])
+        pk: slot_state_of(slot, attempts[pk], exclusions, launches.get(pk), rules[slot.study_id])
         for pk, slot in rows.items()
     }
 

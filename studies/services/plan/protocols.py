@@ -10,6 +10,7 @@ from rlvram_site.ledger.canonical import digest
 from studies.archive.facts import rules_form
 from studies.estimation import protocol as rules_of
 from studies.estimation.rules import ProtocolRules
+from studies.estimation.tries import PROTOCOL_KEYS, SlotTries, slot_tries
 from studies.estimation.wording import TEXT_KEYS, sentence_for
 from studies.models import Amendment, Protocol, Study
 from studies.services.errors import ServiceError
@@ -73,16 +74,18 @@ def rules(study: Study) -> ProtocolRules:
     return rules_of.parse_rules(effective_protocol(study))
 
 
-def permitted_by_study(studies: Iterable[int]) -> dict[int, int | None]:
-    """How many attempts each study's slots may have, by the study's primary key; None without a limit.
+def tries_by_study(studies: Iterable[int]) -> dict[int, SlotTries]:
+    """How often a slot of each study may be tried, by the study's primary key.
 
-    Reads one key of the base protocol: how often a slot is tried is frozen with it.
+    Reads the base protocol alone: how often a slot is tried is frozen with it. A study without a protocol
+    sets no limit.
+    Raises ``EstimationError`` for a rule that can't be read.
     """
-    limits: dict[int, int | None] = dict.fromkeys(studies)
-    protocols = Protocol.objects.filter(study__in=limits)
-    for study, cap in protocols.values_list("study", "document__resource_cap"):
-        limits[study] = rules_of.permitted_attempts({"resource_cap": cap})
-    return limits
+    found = dict.fromkeys(studies, SlotTries())
+    keys = [f"document__{key}" for key in PROTOCOL_KEYS]
+    for study, *values in Protocol.objects.filter(study__in=found).values_list("study", *keys):
+        found[study] = slot_tries(dict(zip(PROTOCOL_KEYS, values, strict=True)))
+    return found
 
 
 def rule_list(study: Study) -> list[Rule]:

@@ -184,7 +184,7 @@ def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
     states: dict[int, list[SlotState]] = defaultdict(list)
     for slot in slots:
         states[slot.configuration_id].append(
-            slot_state_of(slot, by_slot[slot.pk], exclusions, launches.get(slot.pk), rules.permitted_attempts)
+            slot_state_of(slot, by_slot[slot.pk], exclusions, launches.get(slot.pk), rules.tries)
         )
     prediction_set = panel_set(study)
     seal = prediction_set.seals.order_by("pk").first() if prediction_set else None
