@@ -15,7 +15,6 @@ from studies.models import Host, Job, SeedSlot, Study
 from studies.models.hosts import queue_of
 from studies.services.errors import ServiceError
 from studies.services.hosts import launch_program, open_slots, orders_for
-from studies.text.words import counted
 
 INTERVAL_MS = 100
 
@@ -92,7 +91,7 @@ FACTS = ("launched", "ended", "uploaded", "recorded")
 def facts_sentence(total: int, results: Sequence[Mapping[str, Any]]) -> str:
     """``2 of 3 slots launched, 2 ended, 1 uploaded, 1 recorded.``, and the first problem."""
     numbers = {fact: sum(bool(item.get(fact)) for item in results) for fact in FACTS}
-    said = [f"{numbers['launched']} of {counted(total, 'slot')} launched"]
+    said = [f"{numbers['launched']} of {total} {'slot' if total == 1 else 'slots'} launched"]
     said += [f"{numbers[fact]} {fact}" for fact in FACTS[1:]]
     problem = next((f" {item['slot']}: {item['problem']}" for item in results if item.get("problem")), "")
     return f"{', '.join(said)}.{problem}"

@@ -102,3 +102,16 @@ def not_read(entries: Iterable[FileEntry]) -> Iterator[tuple[str, str]]:
             yield entry.name, "kept, but its name says no kind of evidence"
         elif entry.name.startswith(TAIL):
             yield entry.name, "only its end was sent"
+
+
+def remove_unrecorded(older_than_seconds: float) -> int:
+    """Remove stored files that no study has recorded, and what killed uploads left. Returns their number.
+
+    Younger ones stay: bytes are stored first and recorded after. Stored again, a file is young again.
+    """
+    number = evidence_store.remove_abandoned(older_than_seconds)
+    for sha256 in evidence_store.stored_before(older_than_seconds):
+        if not EvidenceBlob.objects.filter(sha256=sha256).exists():
+            evidence_store.remove(sha256)
+            number += 1
+    return number

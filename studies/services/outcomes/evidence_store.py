@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import os
 import secrets
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
@@ -101,6 +102,19 @@ def remove_abandoned(older_than_seconds: float = INCOMING_SECONDS) -> int:
         except FileNotFoundError:
             continue  # another process was quicker
     return number
+
+
+def stored_before(seconds: float) -> Iterator[str]:
+    """The sha256 of every stored file that is older than that."""
+    for path in _root().glob("[0-9a-f][0-9a-f]/*.gz"):
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - path.stat().st_mtime > seconds:
+                yield path.stem
+
+
+def remove(sha256: str) -> None:
+    """Take a file away that no study has recorded."""
+    path_of(sha256).unlink(missing_ok=True)
 
 
 def _force(folder: Path) -> None:

@@ -22,7 +22,7 @@ from studies.models import (
 )
 from studies.services.errors import ServiceError
 from studies.services.history.known_times import KnownTimes
-from studies.services.outcomes.slots import SlotState, slot_state_of
+from studies.services.outcomes.slots import Entries, SlotState, slot_state_of
 from studies.services.plan import protocols
 from studies.services.predictions.recorded import in_method_order, panel_set, rows_of
 
@@ -181,10 +181,13 @@ def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
     by_slot: dict[int | None, list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         by_slot[attempt.slot_id].append(attempt)
+    entries = Entries(attempts)
     states: dict[int, list[SlotState]] = defaultdict(list)
     for slot in slots:
         states[slot.configuration_id].append(
-            slot_state_of(slot, by_slot[slot.pk], exclusions, launches.get(slot.pk), rules.tries)
+            slot_state_of(
+                slot, by_slot[slot.pk], exclusions, launches.get(slot.pk), rules.tries, entries
+            )  # fmt: skip
         )
     prediction_set = panel_set(study)
     seal = prediction_set.seals.order_by("pk").first() if prediction_set else None
