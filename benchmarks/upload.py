@@ -2,9 +2,9 @@
 
     python -m benchmarks.upload [--samples-mib 200] [--log-mib 50]
 
-Makes the directory, serves a site on SQLite with two workers as ``./run`` does, uploads with the real command,
-and uploads once more, which finds everything there. Memory is the largest resident set of the client's
-process and of the server's processes together, looked at every 50 ms.
+Makes the directory, serves a site on SQLite with two workers as ``./run`` does, uploads with the real
+command, and uploads once more, which finds everything there. Memory is the largest resident set of the client
+and of the processes of the server together, looked at every 50 ms.
 """
 
 from __future__ import annotations
@@ -102,9 +102,10 @@ def main() -> None:
             check=True, capture_output=True, text=True,
         )  # fmt: skip
         server = [sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "--workers", "2",
-                  "--threads", "4", "--timeout", "120", "--log-level", "critical", "rlvram_site.wsgi"]  # fmt: skip
-        command = [sys.executable, "-m", "host.upload", str(run), "--url", f"http://127.0.0.1:{port}", "--study",
-                   SLUG, "--invocation", "large", "--slot", "slot-0", "--quiet"]  # fmt: skip
+                  "--threads", "4", "--timeout", "120", "--log-level", "critical",
+                  "rlvram_site.wsgi"]  # fmt: skip
+        command = [sys.executable, "-m", "host.upload", str(run), "--url", f"http://127.0.0.1:{port}",
+                   "--study", SLUG, "--invocation", "large", "--slot", "slot-0", "--quiet"]  # fmt: skip
         with served(server, environment, f"http://127.0.0.1:{port}/health/live/"):
             for what in ("first", "again"):
                 with Memory("host.upload") as client, Memory("gunicorn", f":{port}") as site:
@@ -118,7 +119,8 @@ def main() -> None:
                     raise SystemExit(done.stderr)
                 answer = json.loads(done.stdout)
                 print(
-                    f"{what}: {seconds:.1f} s, client {client.largest:.0f} MiB, server {site.largest:.0f} MiB; "
+                    f"{what}: {seconds:.1f} s, client {client.largest:.0f} MiB, server "
+                    f"{site.largest:.0f} MiB; "
                     f"{answer['status']}, {answer['outcome']}, peak {answer['peak_mib']}",
                     flush=True,
                 )

@@ -96,7 +96,7 @@ class Attempt(StudyRecord):
             problems["supersedes"] = f"{name} belongs to another study, expected an attempt of this one"
         elif wrong.slot is not None and self.slot_id is None:
             problems["supersedes"] = (
-                f"{name} belongs to slot {wrong.slot.experiment_id!r}, expected a planned slot for its correction"
+                f"{name} belongs to slot {wrong.slot.experiment_id!r}, expected one for its correction"
             )
         elif (later := Attempt.objects.filter(supersedes=wrong).first()) is not None:
             problems["supersedes"] = (

@@ -1,4 +1,4 @@
-"""What is stored is whole and on the disk, limits hold in whatever pieces bytes come, and nothing stays behind."""
+"""What is stored is whole and on the disk, limits hold in whatever pieces, and nothing stays behind."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ def test_json_up_to_the_documented_limit_is_read(study, uploader, settings):
 
 @pytest.mark.parametrize(
     "body",
-    ['{"invocation_id": "a", "exit_code": 1, "exit_code": 0}', '{"invocation_id": "a", "facts": {"x": 1, "x": 2}}',
+    ['{"invocation_id": "a", "exit_code": 1, "exit_code": 0}',
+     '{"invocation_id": "a", "facts": {"x": 1, "x": 2}}',
      '{"invocation_id": "a", "elapsed_seconds": NaN}'],
 )  # fmt: skip
 def test_a_key_that_stands_twice_is_refused(study, uploader, body):
@@ -80,8 +81,10 @@ def test_evidence_has_a_tag_and_is_not_sent_twice(stored):
 @pytest.mark.parametrize(
     ("asked", "status", "part"),
     [
-        ("bytes=0-0", 206, slice(0, 1)), ("bytes=10-19", 206, slice(10, 20)), ("bytes=2550-", 206, slice(2550, None)),
-        ("bytes=-10", 206, slice(-10, None)), ("bytes=0-999999", 206, slice(None)), ("bytes=9-1", 200, slice(None)),
+        ("bytes=0-0", 206, slice(0, 1)), ("bytes=10-19", 206, slice(10, 20)),
+        ("bytes=2550-", 206, slice(2550, None)),
+        ("bytes=-10", 206, slice(-10, None)), ("bytes=0-999999", 206, slice(None)),
+        ("bytes=9-1", 200, slice(None)),
         ("bytes=0-1,4-5", 200, slice(None)), ("lines=1-2", 200, slice(None)), ("bytes=2560-", 416, slice(0)),
         ("bytes=-0", 416, slice(0)),
     ],

@@ -1,4 +1,4 @@
-"""The ready files of the documentation, parsed and run as they stand; pytest's option; and the package alone."""
+"""The ready files of the documentation, parsed and run; pytest's option; the package alone."""
 
 from __future__ import annotations
 
@@ -103,7 +103,8 @@ def test_kubernetes_job():
 def test_pytest_posts_its_run(workplace, tmp_path):
     (tmp_path / "test_training.py").write_text("def test_it_fits(): pass\ndef test_it_is_quick(): assert 0\n")
     options = (
-        "python -m pytest -q -p no:cacheprovider -p host.pytest_plugin --rootdir . -c /dev/null test_training.py "
+        "python -m pytest -q -p no:cacheprovider -p host.pytest_plugin --rootdir . -c /dev/null "
+        "test_training.py "
         '--rlvram-upload run --rlvram-url "$RLVRAM_URL" --rlvram-study demo --rlvram-slot "$RLVRAM_SLOT"'
     ).replace("python", sys.executable, 1)
     lacking = workplace(options)

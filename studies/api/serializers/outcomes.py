@@ -103,8 +103,8 @@ class ReceiptSerializer(serializers.Serializer):
     status = serializers.ChoiceField(choices=["recorded", "unchanged"])
     slot = serializers.CharField(allow_null=True, help_text="experiment_id; null for an unplanned invocation")
     slot_name = serializers.CharField(allow_null=True, help_text="The slot that the upload named")
-    outcome = serializers.CharField()
-    origin = serializers.CharField()
+    outcome = serializers.ChoiceField(choices=Attempt.Outcome.choices)
+    origin = serializers.ChoiceField(choices=Attempt.Origin.choices)
     source = serializers.CharField(allow_blank=True)  # type: ignore[assignment]
     diagnosis = serializers.CharField(allow_blank=True)
     reason = serializers.CharField(allow_blank=True)

@@ -68,7 +68,13 @@ class EvidenceBytes(StudyView):
             raise TooLarge(str(error)) from error
         return Response(BlobSerializer(blob).data, status=201 if new else 200)
 
-    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
+    @extend_schema(
+        responses={
+            (200, "application/octet-stream"): OpenApiTypes.BINARY,
+            (206, "application/octet-stream"): OpenApiTypes.BINARY,
+            416: None,
+        }
+    )
     def get(self, request: Request, *args, **kwargs) -> HttpResponseBase:
         sha256 = self.kwargs["sha256"]
         blob = EvidenceBlob.objects.filter(study=self.study, sha256=sha256).first()

@@ -161,7 +161,7 @@ def slot_state_of(
     ``exclusions`` are all of the study's, by attempt. ``rule`` is how often the protocol lets a slot be
     tried. Whatever comes after that replaces nothing, also when all before it were excluded. An entry that a
     later one supersedes counts nowhere; the later one stands in its place and is no further try. ``entries``
-    knows corrections across slots, too: an attempt that was corrected into another slot is no try of this one.
+    knows corrections across slots, too: an attempt that was corrected into another slot is no try of this.
     """
     entries = entries or Entries(attempts)
     states: list[AttemptState] = []

@@ -187,7 +187,7 @@ def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
         states[slot.configuration_id].append(
             slot_state_of(
                 slot, by_slot[slot.pk], exclusions, launches.get(slot.pk), rules.tries, entries
-            )  # fmt: skip
+            )
         )
     prediction_set = panel_set(study)
     seal = prediction_set.seals.order_by("pk").first() if prediction_set else None
