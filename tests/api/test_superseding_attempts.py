@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from rlvram_site.ledger.models import LedgerEntry
 from rlvram_site.ledger.verify import verify_streams
+from studies.estimation.tries import SlotTries
 from studies.models import Attempt, SeedSlot
 from studies.services.outcomes.slots import slot_states
 from studies.services.scores.panel import load_panel
@@ -108,7 +110,9 @@ def test_a_planned_entry_is_not_corrected_out_of_the_plan(staff, wrong, slots):
     assert f"belongs to slot {slots[0]!r}" in problems(staff.post(ATTEMPTS, sent))["supersedes"]
 
 
-def test_an_entry_under_the_wrong_slot_is_corrected_into_the_right_one(staff, wrong, slots, client):
+def test_an_entry_under_the_wrong_slot_is_corrected_into_the_right_one(
+    staff, wrong, slots, client, monkeypatch
+):
     make_attempt(SeedSlot.objects.get(experiment_id=slots[1]), "unresolved", reason="host memory exhausted")
     assert staff.post(ATTEMPTS, correction(slots, slot=slots[1])).status_code == 201
     first, second = (staff.get(f"studies/demo/slots/{name}/").json() for name in slots[:2])
@@ -120,6 +124,8 @@ def test_an_entry_under_the_wrong_slot_is_corrected_into_the_right_one(staff, wr
     assert (new["role"], new["supersedes"], new["slot"]) == ("eligible", "wrong", slots[1])
     states = slot_states(SeedSlot.objects.filter(experiment_id__in=slots[:2]))
     assert sorted(state.tries_used for state in states.values()) == [0, 2]
+    rules = SimpleNamespace(tries=SlotTries(), memory_margin_limit_mib=38_912)
+    monkeypatch.setattr("studies.services.scores.panel.protocols.rules", lambda study: rules)
     panel = load_panel(Attempt.objects.first().study)
     by_slot = {item.slot.experiment_id: item for row in panel.rows for item in row.slots}
     assert (by_slot[slots[0]].resolved, by_slot[slots[1]].resolved) == (False, True)
@@ -145,7 +151,7 @@ def test_an_exclusion_follows_an_entry_into_another_slot(staff, wrong, slots):
 
 def test_an_entry_of_another_study_is_not_found(staff, wrong, slots):
     make_study(slug="other")
-    answer = staff.post("studies/other/attempts/", correction(slots))
+    answer = staff.post("studies/other/attempts/", correction(slots, unplanned=True))
     assert "not recorded in this study" in problems(answer)["supersedes"]
 
 
