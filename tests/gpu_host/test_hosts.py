@@ -184,3 +184,81 @@ def test_a_job_that_is_cancelled_launches_no_further_slot(serving):
     serving.wait_for_end(job)
     assert job.state == Job.State.CANCELLED
     assert [row.slot for row in Attempt.objects.all()] == [slots[0]]
+
+
+DONE = "print('step:1 - actor/pg_loss:0.1 - training/global_step:1', flush=True)\n"
+
+
+def test_several_slots_run_at_once_on_devices_of_their_own(serving):
+    serving.machine.uuids = ["GPU-aa", "GPU-bb", "GPU-cc", "GPU-dd", "GPU-other"]
+    serving.machine.set(10, 11, 12, 13, 9_000)
+    place = serving.machine.folder
+    program = (
+        f"Path({str(place)!r}, 'at-' + sys.argv[1]).touch()\n"
+        f"while len(list(Path({str(place)!r}).glob('at-*'))) < 2: time.sleep(0.05)\n{DONE}"
+    )
+    serving.start_host("--at-a-time", "2", "--devices", "GPU-aa,GPU-bb,GPU-cc,GPU-dd")
+    assert [item["uuid"] for item in Host.objects.get().devices] == serving.machine.uuids[:4]
+    job = serving.give(list(SeedSlot.objects.order_by("pk")[:2]), program)
+    serving.wait_for_end(job)
+    rows = Attempt.objects.all()
+    assert [row.outcome for row in rows] == ["completed", "completed"]
+    used = [uuid for row in rows for uuid in row.facts["host"]["device_uuids"]]
+    assert sorted(used) == serving.machine.uuids[:4]
+
+
+def test_a_run_that_is_not_taken_is_set_aside_and_the_job_says_four_facts(serving, staff, client):
+    serving.key = issue_key(name="without attempts", owner=staff, scopes=["read", "hosts"])[1]
+    worker = serving.start_host()
+    slots = list(SeedSlot.objects.order_by("pk")[:2])
+    job = serving.give(slots, DONE)
+    serving.wait_for_end(job)
+    assert job.state == Job.State.SUCCEEDED, job.error
+    assert job.result.sentence.startswith("2 of 2 slots launched, 2 ended, 0 uploaded, 0 recorded.")
+    assert "scope attempts" in job.result.sentence
+    assert worker.poll() is None
+    wait_for(lambda: len(Host.objects.get().set_aside) == 2, "the host's description")
+    page = client.get("/hosts/gpu-1/").content.decode()
+    assert "Runs that were not taken" in page
+    assert "scope attempts" in page
+    worker.kill()
+    worker.wait()
+    # At the next start the host serves on, and does not try them again by itself.
+    serving.start_host()
+    right = issue_key(name="right", owner=staff, scopes=["read", "attempts"])[1]
+    send = ["send", "--url", serving.site.url, "--dir", serving.machine.home]
+    assert serving.machine.host(*send, RLVRAM_KEY=right).stdout == "0 sent\n"
+    assert serving.machine.host(*send, "--again", RLVRAM_KEY=right).stdout == "2 sent\n"
+    assert Attempt.objects.count() == 2
+
+
+def test_an_order_for_another_program_runs_nothing(serving):
+    marker = serving.machine.folder / "ran"
+    serving.allow(f"Path({str(marker)!r}).touch()\n{DONE}")
+    parameters = {"host": "gpu-1", "slots": [SeedSlot.objects.first().experiment_id], "interval_ms": 100,
+                  "tries": {SeedSlot.objects.first().experiment_id: 1}}  # fmt: skip
+    serving.start_host()
+    # As if somebody had written into the site's queue itself: what runs is still the host's own word.
+    job = claims.queue("run-slots", "gpu.gpu-1", serving.study, {**parameters, "program": "/bin/sh -c id"})
+    serving.wait_for_end(job)
+    assert job.state == Job.State.FAILED
+    assert "expected one that this host runs for demo: train" in job.error
+    assert not marker.exists()
+
+
+def test_a_site_that_is_away_when_a_job_ends_does_not_make_it_say_that_nothing_ran(serving):
+    serving.start_host("--retries", "0")
+    go = serving.machine.folder / "go"
+    slots = list(SeedSlot.objects.order_by("pk")[:1])
+    job = serving.give(slots, f"while not Path({str(go)!r}).exists(): time.sleep(0.05)\n{DONE}")
+    wait_for(lambda: Host.objects.get().current_slot == slots[0].experiment_id, "the slot")
+    serving.site.kill()
+    go.touch()
+    wait_for(lambda: any(serving.machine.home.glob("runs/*/trial-*.json")), "the run's end")
+    wait_for(lambda: "given up" in (serving.machine.folder / "host-0.log").read_text(), "the host's message")
+    serving.site.start()
+    wait_for(lambda: claims.take_back() == [job.pk], "the lease's end")
+    serving.wait_for_end(job)
+    assert job.state == Job.State.SUCCEEDED, job.error
+    assert job.result.sentence == "1 of 1 slot launched, 1 ended, 1 uploaded, 1 recorded."
+    assert Attempt.objects.get().outcome == "completed"

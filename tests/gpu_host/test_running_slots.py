@@ -312,11 +312,11 @@ def test_devices_are_shown_by_ordinal_where_an_engine_needs_it(machine, site, ke
 def test_a_device_that_is_cut_into_instances_is_refused_clearly(machine, site, key, slots):
     machine.uuids = ["MIG-aa", "GPU-bb"]
     machine.set(10, 12)
+    assert [row["mig"] for row in json.loads(machine.host("devices").stdout)["devices"]] == [True, False]
     order = machine.order(slots[0], "complete()\n", device_uuids=["GPU-bb"])
     refused = machine.run(order, site.url, key)
     assert (refused.returncode, "MIG-aa is cut into MIG instances" in refused.stderr) == (1, True)
     assert machine.run(order, site.url, key, "--devices", "GPU-bb").returncode == 0
-    assert [row["mig"] for row in json.loads(machine.host("devices").stdout)["devices"]] == [True, False]
 
 
 def test_a_device_that_is_lost_during_a_run_does_not_hide_how_the_run_ended(machine, site, key, slots):
