@@ -12,7 +12,8 @@ from django.http import HttpRequest
 from admission import models as tables
 from admission.models.base import IssueRecord, Origin
 from admission.services.recording import record_row, stated_time
-from rlvram_site.record_admin import RecordAdmin, is_staff
+from rlvram_site.access import is_staff
+from rlvram_site.record_admin import RecordAdmin
 
 # What the site itself knows of a row that somebody types.
 _FILLED = (
@@ -24,6 +25,7 @@ _FILLED = (
     "sort_at",
     "text_sha256",
     "sentence",
+    "seen_at",
 )
 
 
@@ -55,7 +57,7 @@ class AddedRecordAdmin(RecordAdmin):
     ordering = ("-sort_at", "-id")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_staff(request)
+        return is_staff(request.user)
 
     def get_exclude(self, request: HttpRequest, obj: Any = None) -> Any:
         return _FILLED if obj is None else ("stated",)
@@ -132,12 +134,13 @@ def _register() -> None:
         (tables.Witness, "witness"),
         (tables.Measurement, "measurement"),
         (tables.IssueEvent, "event"),
+        (tables.LaterFact, "fact"),
     )
     admin.site.register(tables.StatusUpdate, StatusUpdateAdmin)
     for model, stem in kinds:
         admin.site.register(model, type(f"{model.__name__}Admin", (AddedRecordAdmin,), {"stem": stem}))
     for imported in (
-        tables.TrackedIssue, tables.IssueVersion, tables.ThreadItem, tables.ThreadCount,
+        tables.TrackedIssue, tables.IssueAddress, tables.IssueVersion, tables.ThreadItem, tables.ThreadCount,
         tables.RecordedReplay, tables.Proposal, tables.ProposalDecision,
     ):  # fmt: skip
         admin.site.register(imported, RecordAdmin)

@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.http import QueryDict
 
 from admission import estimator
 from admission.models import (
@@ -15,6 +16,7 @@ from admission.models import (
     Measurement,
     Proposal,
     ProposalDecision,
+    Review,
     TrackedIssue,
     Witness,
 )
@@ -61,6 +63,24 @@ class ProposalForm(forms.Form):
             self._text("label", "Label", value["location"].rpartition("/")[2] or "Receipt")
             self._text("location", "Location", value["location"], required=False)
             self._text("sha256", "sha256", value["sha256"])
+        elif kind == Proposal.Kind.VERDICT:
+            self._text("head_sha", "Head", value["head_sha"])
+            self.fields["change"] = forms.ChoiceField(
+                label="Change", choices=[("", "choose a change"), *offered["changes"]], required=False
+            )
+            self._text("reviewer", "Reviewer", value.get("reviewer", ""))
+            self.fields["verdict_given"] = forms.ChoiceField(
+                label="Verdict", choices=Review.Verdict.choices, initial=value["verdict"], required=False
+            )
+            self.fields["withdraws"] = forms.ChoiceField(
+                label="Withdraws", choices=[("", "none"), *offered["reviews"]], required=False
+            )
+        elif kind == Proposal.Kind.FAILURE:
+            self._text("title", "Run", "")
+            self.fields["decision"] = forms.ChoiceField(
+                label="Admission", choices=Witness.Decision.choices, required=False,
+                initial=Witness.Decision.ADMITTED,
+            )  # fmt: skip
         else:
             self.fields["size_bytes"] = forms.IntegerField(
                 label="Bytes", initial=value["size_bytes"], min_value=0, max_value=2**63 - 1, required=False
@@ -90,6 +110,10 @@ class ProposalForm(forms.Form):
         return {
             "changes": [(change.key, f"{change.label} {change.title}"[:80]) for change in changes],
             "witnesses": list(witnesses),
+            "reviews": [
+                (review.key, f"{review.reviewer}, {review.head_sha[:8]}")
+                for review in issue.review_rows.exclude(verdict=Review.Verdict.WITHDRAWN).order_by("-id")
+            ],
         }
 
     def clean(self) -> dict[str, Any]:
@@ -99,7 +123,7 @@ class ProposalForm(forms.Form):
             return cleaned
         for name, field in self.fields.items():
             # What was found is at hand, unless an edit cleared it.
-            found = name in self.proposal.value
+            found = bool(self.proposal.value.get(name))
             if found and (verdict == ProposalDecision.Verdict.ACCEPTED or name not in self.data):
                 continue
             if getattr(field, "needed", False) and name not in self.errors and not cleaned.get(name):
@@ -118,10 +142,15 @@ class ProposalForm(forms.Form):
             values["change"] = Change.objects.get(issue=issue, key=values["change"])
         if "witness" in values:
             values["witness"] = Witness.objects.get(issue=issue, key=values["witness"])
+        if "withdraws" in values:
+            values["withdraws"] = Review.objects.get(issue=issue, key=values["withdraws"])
         verdict = self.cleaned_data["verdict"]
         if verdict == ProposalDecision.Verdict.ACCEPTED:
             # Accepting takes what was found; only what the text could not give comes from the form.
-            values = {name: value for name, value in values.items() if name not in self.proposal.value}
+            given = self.proposal.value
+            values = {name: value for name, value in values.items() if not given.get(name)}
+            if self.proposal.kind == Proposal.Kind.VERDICT:
+                values.pop("verdict_given", None)
         return {"verdict": verdict, "values": values}
 
 
@@ -156,10 +185,18 @@ class CalculatorForm(forms.Form):
     layers = _whole("Layers", 1)
     element_bytes = _whole("Bytes per element b", 1)
     experts_per_token = _whole("Routed experts per token K")
+    expert_intermediate_size = _whole(
+        "Width of an expert F", 1, required=False, help_text="for fc2_stage and fc1_fc2_stage"
+    )
     tensor_parallel = _whole("Tensor parallel", 1)
     context_parallel = _whole("Context parallel", 1)
     expert_parallel = _whole("Expert parallel", 1)
     expert_tensor_parallel = _whole("Expert tensor parallel", 1)
+    expert_dispatch = forms.ChoiceField(
+        label="How tokens reach experts",
+        choices=[("alltoall", "all-to-all"), ("hybridep", "HybridEP"), ("other", "another way")],
+        required=False,
+    )
     observed_packed_tokens = _whole("Observed packed tokens P", 1, required=False)
     observed_logical_tokens = _whole("Observed logical tokens", 1, required=False)
     observed_output_bytes = _whole("Observed outputs, bytes", required=False)
@@ -169,8 +206,12 @@ class CalculatorForm(forms.Form):
     policies = PoliciesField()
 
     FORWARD = ("packed_tokens", "logical_tokens", "output_bytes", "usable_bytes")
-    MODEL = ("hidden_size", "layers", "element_bytes", "experts_per_token", *PARALLEL)
+    SIZES = ("hidden_size", "layers", "element_bytes", "experts_per_token", "expert_intermediate_size")
+    MODEL = (*SIZES, *PARALLEL, "expert_dispatch")
     OBSERVED = ("packed_tokens", "logical_tokens", "output_bytes", "baseline_bytes", "peak_bytes")
+
+    def clean_expert_dispatch(self) -> str:
+        return self.cleaned_data["expert_dispatch"] or "alltoall"
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -204,6 +245,64 @@ class CalculatorForm(forms.Form):
             ("Model", [self[name] for name in self.MODEL]),
             ("One observation before it", [self[name] for name in observed]),
         ]
+
+
+class ModelConfigForm(forms.Form):
+    """A Hugging Face ``config.json``, pasted or uploaded, that gives the calculator the model's sizes."""
+
+    MOST = 200_000
+
+    config = forms.CharField(
+        label="Paste a config.json", required=False, strip=False, max_length=MOST,
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "class": "mono"}),
+    )  # fmt: skip
+    config_file = forms.FileField(label="or choose the file", required=False, allow_empty_file=True)
+    carried = forms.CharField(required=False, widget=forms.HiddenInput, max_length=20_000)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        upload = cleaned.get("config_file")
+        if upload is not None and upload.size > self.MOST:
+            self.add_error(
+                "config_file", f"The file has {upload.size:,} bytes; at most {self.MOST:,} are read."
+            )
+        if self.errors:
+            return cleaned
+        text: str | bytes = upload.read() if upload is not None else cleaned["config"]
+        field = "config_file" if upload is not None else "config"
+        if not text.strip():
+            self.add_error(field, "Paste a config.json, or choose a file.")
+            return cleaned
+        try:
+            cleaned["reading"] = estimator.read_config(estimator.read_json(text))
+        except estimator.InputError as error:
+            for problem in error.problems[:20]:
+                self.add_error(field, str(problem))
+        return cleaned
+
+    def query(self) -> str:
+        """The calculator's query with the sizes of the config in the place of the model's."""
+        values = QueryDict(self.cleaned_data["carried"], mutable=True)
+        for name in set(values) - set(CalculatorForm.base_fields):
+            del values[name]
+        sizes = self.cleaned_data["reading"].values
+        for name in CalculatorForm.SIZES:
+            given = sizes.get(name)
+            values[name] = "" if given is None else str(given)
+        return values.urlencode()
+
+    def sentence(self) -> str:
+        """What was read, and from which key."""
+        reading = self.cleaned_data["reading"]
+        words = ("hidden size", "layers", "bytes per element", "routed experts", "width of an expert")
+        sizes = [
+            f"{said} {reading.values[name]:,} ({reading.read_from[name]})"
+            for name, said in zip(CalculatorForm.SIZES, words, strict=True)
+            if name in reading.read_from
+        ]
+        model = f"The config of {reading.family}" if reading.family else "The config"
+        dense = "" if reading.values["experts_per_token"] else "; it names no experts: a dense model"
+        return f"{model} gives {', '.join(sizes)}{dense}."
 
 
 def shape_values(shape: estimator.Shape) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from rlvram_site.marks import GREEN, GREY, ORANGE, SKY, VERMILION, Mark
 
 CLASS_MARKS: dict[str, Mark] = {
     "unsafe_admission": Mark("unsafe admission", VERMILION, "✕", "x", short="unsafe"),
+    "usable_exceeded": Mark("usable exceeded", VERMILION, "◆", "diamond", short="usable exceeded"),
     "safe_admission": Mark("safe admission", GREEN, "●", "circle", short="safe"),
     "unscored_admission": Mark(
         "admission, unscored", GREEN, "◍", "circle-open-dot", pattern="/", short="unscored"
@@ -29,6 +30,7 @@ VERDICT_MARKS: dict[str, Mark] = {
 # The site's stylesheet draws marks by the state that they stand for; these states look the same.
 LOOKS_LIKE = {
     "unsafe_admission": "approved-failed",
+    "usable_exceeded": "approved-failed",
     "safe_admission": "useful",
     "unscored_admission": "approved-unscored",
     "over_refusal": "rejected-usable",

@@ -32,6 +32,7 @@ from host.runs import end_leftovers
 from host.sending import send_run, unsent
 from host.site import SiteClient
 from host.slurm import add_commands
+from host.version import product_version
 from host.worker import Host
 
 
@@ -58,6 +59,7 @@ def _arguments() -> argparse.ArgumentParser:
         prog="rlvram-host", description=__doc__.partition("\n")[0] if __doc__ else "",
         epilog="The key stands in RLVRAM_KEY, or in a file of mode 600 that RLVRAM_KEY_FILE names.",
     )  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"%(prog)s {product_version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     show = commands.add_parser("devices", help="print this machine's devices as JSON")
     show.set_defaults(do=_devices)

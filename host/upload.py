@@ -21,6 +21,7 @@ from host.errors import BadInput, Refused, Unreachable
 from host.gather import MAX_MIB, gather
 from host.keys import read_key
 from host.uploading import send
+from host.version import product_version
 from host.web import RETRIES, Web, on_stderr, site_address
 
 FAIL_ON = {"memory_failure": 10, "above_margin": 11, "unresolved": 12, "regression": 13}
@@ -52,6 +53,7 @@ def _arguments() -> argparse.ArgumentParser:
         description="Upload what an invocation left behind: a run directory or single files.",
         epilog="The key stands in RLVRAM_KEY, or in a file of mode 600 that RLVRAM_KEY_FILE names.",
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {product_version()}")
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a run directory, or files")
     parser.add_argument("--url", required=True, help="the site, for example https://studies.example.org")
     parser.add_argument("--study", required=True, help="slug of the study")

@@ -1,11 +1,21 @@
-"""Who may read. Without ``PUBLIC_READ`` only login, health checks and static files are open to all."""
+"""Who may read, and who is on the staff. What a role may do in detail is in ``api.permissions``.
+
+Without ``PUBLIC_READ`` only login, health checks and static files are open to all.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 
 OPEN_PREFIXES = ("/login/", "/logout/", "/health/", "/static/", "/favicon.ico", "/admin/login/")
+
+
+def is_staff(user: Any) -> bool:
+    """Whether somebody is an active member of the staff, who may record by hand."""
+    return bool(user.is_authenticated and user.is_active and user.is_staff)
 
 
 class ReadAccessMiddleware:

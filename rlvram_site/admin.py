@@ -11,9 +11,10 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
+from rlvram_site.access import is_staff
 from rlvram_site.api.keys import ApiKey, ApiKeyRevocation, ApiKeyUse, Scope, issue_key
 from rlvram_site.ledger.models import LedgerEntry
-from rlvram_site.record_admin import RecordAdmin, is_staff
+from rlvram_site.record_admin import RecordAdmin
 
 
 class ApiKeyForm(forms.ModelForm):
@@ -45,7 +46,7 @@ class ApiKeyAdmin(RecordAdmin):
         return ["name", "owner", "study", "scopes", "expires_at", *issued]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_staff(request)
+        return is_staff(request.user)
 
     @admin.display(description="scopes")
     def scope_list(self, key: ApiKey) -> str:
@@ -92,7 +93,7 @@ class ApiKeyRevocationAdmin(RecordAdmin):
     fields = ["key", "reason"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_staff(request)
+        return is_staff(request.user)
 
 
 @admin.register(LedgerEntry)

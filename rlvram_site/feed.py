@@ -23,7 +23,7 @@ READ = 400
 
 
 @dataclass
-class Change:
+class FeedItem:
     """Rows that one actor recorded in one stream at about the same time.
 
     ``kinds`` counts rows by model label, for example ``studies.attempt``. ``first`` and ``last`` are
@@ -65,7 +65,7 @@ def _counted(label: str, number: int) -> str:
     return f"{number:,} {meta.verbose_name if number == 1 else meta.verbose_name_plural}"
 
 
-def recent_changes(limit: int) -> list[Change]:
+def recent_changes(limit: int) -> list[FeedItem]:
     """The newest ``limit`` changes, newest first. One query, however many rows were recorded."""
     groups = (
         LedgerEntry.objects.order_by()
@@ -73,12 +73,12 @@ def recent_changes(limit: int) -> list[Change]:
         .annotate(number=Count("pk"), first=Min("sequence"), last=Max("sequence"))
         .order_by("-recorded_at", "stream__name", "-last")[:READ]
     )
-    changes: list[Change] = []
-    newest: dict[tuple[str, str], Change] = {}
+    changes: list[FeedItem] = []
+    newest: dict[tuple[str, str], FeedItem] = {}
     for stream, actor, moment, label, number, first, last in groups:
         change = newest.get((stream, actor))
         if change is None or change.started_at - moment > TOGETHER:
-            change = newest[stream, actor] = Change(stream, actor, moment, moment, first, last)
+            change = newest[stream, actor] = FeedItem(stream, actor, moment, moment, first, last)
             changes.append(change)
         change.started_at = min(change.started_at, moment)
         change.first, change.last = min(change.first, first), max(change.last, last)

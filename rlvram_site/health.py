@@ -10,6 +10,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 
 from rlvram_site.ledger.checks import last_check
+from rlvram_site.ledger.triggers import missing
 
 logger = logging.getLogger(__name__)
 
@@ -39,16 +40,18 @@ def _silent_database() -> JsonResponse:
 def ledger(request: HttpRequest) -> JsonResponse:
     """Counts only, for the same reason; ``manage.py verify_ledger`` names the broken links."""
     try:
-        check = last_check()
+        check, guarded = last_check(), not missing()
     except DatabaseError:
         return _silent_database()
     if check is None:
-        return JsonResponse({"status": "not checked yet"})
+        guard = {"guard": "in place" if guarded else "missing"}
+        return JsonResponse({"status": "not checked yet", **guard}, status=200 if guarded else 503)
     answer = {
-        "status": "passed" if check.passed else "failed",
+        "status": "passed" if check.passed and guarded else "failed",
+        "guard": "in place" if guarded else "missing",
         "checked_at": check.finished_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "streams": check.streams,
         "links": check.links,
         "problems": len(check.problems),
     }
-    return JsonResponse(answer, status=200 if check.passed else 503)
+    return JsonResponse(answer, status=200 if check.passed and guarded else 503)

@@ -56,6 +56,13 @@ MARKS: dict[str, Mark] = {
     "unresolved": Mark("unresolved", GREY, "?", "circle-open-dot", pattern="/", short="unresolved"),
 }  # fmt: skip
 
+UNSCORED_APPROVALS = (
+    "approved_unscored",
+    "approved_unscored_known_exceedance",
+    "approved_unscored_known_failure",
+)
+"""States of an approval that is neither a success nor a failure yet, in the order in which they are drawn."""
+
 # What a configuration or a slot was observed to be, apart from any prediction.
 LABEL_MARKS: dict[str, Mark] = {
     "within_margin": Mark("within margin", GREEN, "●", "circle"),

@@ -7,11 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-
-def is_staff(request: HttpRequest) -> bool:
-    """Whether an active member of the staff asks."""
-    user = request.user
-    return bool(user.is_authenticated and user.is_active and user.is_staff)
+from rlvram_site.access import is_staff
 
 
 class RecordAdmin(admin.ModelAdmin):
@@ -24,10 +20,10 @@ class RecordAdmin(admin.ModelAdmin):
     actions = None
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return is_staff(request)
+        return is_staff(request.user)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_staff(request)
+        return is_staff(request.user)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -14,6 +14,8 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env, EnvError, validate
 
+from host.version import product_version
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = Env()
@@ -187,7 +189,7 @@ TEMPLATES = [
         },
     },
 ]
-DJANGO_TABLES2_TEMPLATE = "tables/table.html"
+DJANGO_TABLES2_TEMPLATE = "tables/_table.html"
 
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
@@ -217,7 +219,6 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "rlvram_site.staticfiles.PlotlyFinder",
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -276,7 +277,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Memory studies",
     "DESCRIPTION": "Read what studies recorded, and add to it. Nothing recorded is ever changed.",
-    "VERSION": "1",
+    "VERSION": product_version(),
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rlvram_site.api.permissions.ScopePermission"],
     "SWAGGER_UI_DIST": "SIDECAR",

@@ -13,8 +13,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import format_html
 
+from rlvram_site.access import is_staff
 from rlvram_site.ledger.models import LedgerRecord
-from rlvram_site.record_admin import RecordAdmin, is_staff
+from rlvram_site.record_admin import RecordAdmin
 from studies.admin_forms import AmendmentForm, CorrectionForm, ExclusionForm
 from studies.models import Amendment, Attempt, Exclusion, Host
 from studies.services.errors import ServiceError
@@ -35,7 +36,7 @@ class AmendmentAdmin(RecordAdmin):
     readonly_fields = ["word"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_staff(request)
+        return is_staff(request.user)
 
     @admin.display(description="is a(n)")
     def word(self, amendment: Amendment) -> str:
@@ -93,7 +94,7 @@ class ExclusionAdmin(RecordAdmin):
     autocomplete_fields = ["attempt"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_staff(request)
+        return is_staff(request.user)
 
     def get_fields(self, request: HttpRequest, obj: Exclusion | None = None) -> Any:
         return ["study", "attempt", "lifted", "reason", "author", "supersedes"] if obj else [
@@ -126,7 +127,7 @@ class AttemptAdmin(RecordAdmin):
     readonly_fields = ["correction"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_staff(request)
+        return is_staff(request.user)
 
     @admin.display(description="corrected entry")
     def correction(self, attempt: Attempt) -> str:

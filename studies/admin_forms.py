@@ -11,8 +11,7 @@ from django.contrib.admin.widgets import AdminSplitDateTime, AutocompleteSelect
 from rlvram_site.ledger.canonical import canonical
 from studies.models import Attempt, Exclusion, Study
 from studies.models.base import name_validator
-from studies.services.outcomes.corrections import newest_exclusion
-from studies.services.outcomes.slots import standing_exclusion
+from studies.services.outcomes.corrections import exclusion_problem
 
 _DIGITS = 19  # of the first whole number that the database may not hold
 
@@ -64,13 +63,8 @@ class ExclusionForm(forms.ModelForm):
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
         attempt = values.get("attempt")
-        if attempt is not None:
-            newest = newest_exclusion(attempt)
-            standing = standing_exclusion([newest] if newest else [])
-            if values.get("lifted") and standing is None:
-                raise forms.ValidationError(f"{attempt} is not excluded, so there is nothing to lift.")
-            if not values.get("lifted") and standing is not None:
-                raise forms.ValidationError(f"{attempt} is already excluded: {standing.reason}")
+        if attempt and (problem := exclusion_problem(attempt, lifted=bool(values.get("lifted")))):
+            raise forms.ValidationError(f"{problem}.")
         return values
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rlvram_site.celery import app
 from studies.jobs import claims
 from studies.jobs.running import run_job
-from studies.jobs.sending import TASK
+from studies.jobs.values import TASK
 
 
 @app.task(name=TASK)

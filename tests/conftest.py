@@ -1,33 +1,46 @@
 """Fixtures for the whole suite.
 
 ``db`` (pytest-django's) starts a test with an empty database. ``sample_studies`` starts it with everything
-that ``./run`` loads; the import happens once per process, into a copy of the test database, and each test's
-own changes are rolled back.
+that ``./run`` loads, ``art_848`` with the bundled issue. These are made once per process (``databases.py``),
+and each test's own changes are rolled back.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import hypothesis
 import pytest
-from django.core.management import call_command
 from django.db import connection
 
+from admission.models import TrackedIssue
 from tests.bypass import without_triggers
+from tests.databases import BUILDERS, StartDatabases, real_archive
+from tests.databases import ROOT as ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
+TRANSACTIONAL = {"transactional_db", "live_server"}
+DATABASE_FIXTURES = {"db", *TRANSACTIONAL}
+WAITING = {"browser", "jobs", "gpu_host", "upload", "site"}
+
+# One profile for every property: how long a machine takes says nothing about a rule. ``max_examples`` of a
+# single test bounds its work.
+hypothesis.settings.register_profile(
+    "suite", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("suite")
 
 
 def pytest_addoption(parser) -> None:
     parser.addoption(
         "--only-database",
         action="store_true",
-        help="run only the tests that touch the database through Django (used for the second engine)",
+        help="run only the tests that touch the database through Django, without those of one engine",
     )
 
 
-def _touches_database(item) -> bool:
+def _wants_second_engine(item) -> bool:
+    if item.get_closest_marker("one_engine"):
+        return False
     return (
         bool(DATABASE_FIXTURES & set(item.fixturenames)) or item.get_closest_marker("django_db") is not None
     )
@@ -35,20 +48,22 @@ def _touches_database(item) -> bool:
 
 def pytest_collection_modifyitems(config, items) -> None:
     for item in items:
-        if "sample_studies" in item.fixturenames:
+        names = set(item.fixturenames)
+        if names & set(BUILDERS) and not names & TRANSACTIONAL:
             # First of all: pytest-django opens its transaction on whatever database is current then.
-            item.fixturenames.insert(0, "_on_sample_database")
+            item.fixturenames.insert(0, "_on_start_database")
     if config.getoption("--only-database"):
-        kept = [item for item in items if _touches_database(item)]
-        config.hook.pytest_deselected(items=[item for item in items if not _touches_database(item)])
-        items[:] = kept
+        config.hook.pytest_deselected(items=[item for item in items if not _wants_second_engine(item)])
+        items[:] = [item for item in items if _wants_second_engine(item)]
+    # What waits for servers, workers and browsers comes first: meanwhile the other worker has the processor,
+    # and the last files are short ones.
+    items.sort(key=lambda item: item.path.parent.name not in WAITING)
 
 
 @pytest.fixture(scope="session")
 def archive_path() -> Path | None:
     """The real study archive beside the repository, or None in a plain clone."""
-    path = ROOT.parent / "shared" / "rlvrambench"
-    return path if path.is_dir() else None
+    return real_archive()
 
 
 @pytest.fixture(scope="session")
@@ -65,47 +80,36 @@ def django_db_setup(django_db_setup, django_db_blocker):
     connection.ops.execute_sql_flush = plain_flush
 
 
-def _use_database(name: str) -> str:
-    """Point the default connection at another database of the same server; returns the name it had."""
-    before = connection.settings_dict["NAME"]
-    connection.close()
-    if connection.vendor == "postgresql":
-        connection.close_pool()
-    connection.settings_dict["NAME"] = name
-    return before
-
-
 @pytest.fixture(scope="session")
-def _sample_database(django_db_setup, django_db_blocker):
-    """Name of a copy of the empty test database with the bundled samples loaded."""
+def start_databases(django_db_setup, django_db_blocker):
+    """The databases that tests start from, see ``tests/databases.py``."""
+    databases = StartDatabases()
+    yield databases
     with django_db_blocker.unblock():
-        connection.close()  # on SQLite this also moves the write-ahead log into the file that gets copied
-        connection.creation.clone_test_db("sample", verbosity=0)
-        name = connection.creation.get_test_db_clone_settings("sample")["NAME"]
-        empty = _use_database(name)
-        try:
-            call_command("load_samples", verbosity=0)
-        finally:
-            _use_database(empty)
-    yield name
-    with django_db_blocker.unblock():
-        connection.creation.destroy_test_db(suffix="sample", verbosity=0)
+        databases.remove()
 
 
 @pytest.fixture
-def _on_sample_database(request, _sample_database, django_db_blocker):
-    if "transactional_db" in request.fixturenames or "live_server" in request.fixturenames:
-        pytest.fail("sample_studies is shared by many tests; a transactional test would empty it")
+def _on_start_database(request, start_databases, django_db_blocker):
     with django_db_blocker.unblock():
-        empty = _use_database(_sample_database)
+        start_databases.enter(request.fixturenames)
     yield
     with django_db_blocker.unblock():
-        _use_database(empty)
+        start_databases.leave()
 
 
 @pytest.fixture
-def sample_studies(_on_sample_database, db):
+def sample_studies(request, db):
     """A database with everything that ``./run`` loads; the test's own changes are undone."""
+    if TRANSACTIONAL & set(request.fixturenames):
+        pytest.fail("sample_studies is shared by many tests; a transactional test would empty it")
+
+
+@pytest.fixture
+def art_848(db, start_databases) -> TrackedIssue:
+    """The bundled record of OpenPipe/ART #848."""
+    start_databases.ensure("art_848")
+    return TrackedIssue.objects.get()
 
 
 @pytest.fixture

@@ -1,7 +1,17 @@
 """The memory-admission estimator: prices, profiles, policies, rungs and replays, without Django or I/O."""
 
-from .document import MAX_DOCUMENT_SIZE, ReplayDocument, read_document, read_json
-from .inputs import MAX_WHOLE, Forward, InputError, Model, Observation, Problem
+from .conformance import KINDS, Conformance, conformance_table
+from .document import (
+    MAX_DOCUMENT_SIZE,
+    ReplayDocument,
+    read_document,
+    read_json,
+    read_model,
+    with_model_config,
+)
+from .experts import EXPERT_FLOORS, ExpertFloor
+from .hf_config import ConfigReading, read_config
+from .inputs import EXPERT_DISPATCHES, MAX_WHOLE, Forward, InputError, Model, Observation, Problem
 from .policies import PARTS, PRESETS, Policy, PolicyError, Preset, parse_policies, parse_policy
 from .pricing import DECIDED_BY, Price, compare, price, usable_bytes
 from .profiles import TRUST_FACTOR, Profile, Track
@@ -12,6 +22,9 @@ from .table import format_table, gib
 
 __all__ = [
     "DECIDED_BY",
+    "EXPERT_DISPATCHES",
+    "EXPERT_FLOORS",
+    "KINDS",
     "MAX_DOCUMENT_SIZE",
     "MAX_WHOLE",
     "PARTS",
@@ -19,6 +32,9 @@ __all__ = [
     "QWEN_35B_A3B",
     "SHAPES",
     "TRUST_FACTOR",
+    "ConfigReading",
+    "Conformance",
+    "ExpertFloor",
     "Forward",
     "InputError",
     "Model",
@@ -35,14 +51,18 @@ __all__ = [
     "Subforward",
     "Track",
     "compare",
+    "conformance_table",
     "format_table",
     "gib",
     "parse_policies",
     "parse_policy",
     "price",
     "price_split",
+    "read_config",
     "read_document",
     "read_json",
+    "read_model",
     "replay",
     "usable_bytes",
+    "with_model_config",
 ]

@@ -6,11 +6,13 @@ since a misspelt optional field would otherwise change a price without a word.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
+from rlvram_site import strict_json
+
+from .hf_config import read_config
 from .inputs import Checked, Forward, InputError, Model, Observation, Problem, show, whole_problem
 from .splits import Subforward
 
@@ -21,6 +23,15 @@ MAX_NOTE = 2_000
 MAX_DOCUMENT_SIZE = 4_000_000
 SHOWN_PROBLEMS = 20
 DEFAULT_SIGNATURE = ""
+SPREAD = (
+    "tensor_parallel",
+    "context_parallel",
+    "expert_parallel",
+    "expert_tensor_parallel",
+    "expert_dispatch",
+    "dropless",
+)
+"""What a model's place on devices decides, and no ``config.json`` says."""
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Checked)
@@ -74,48 +85,18 @@ def read_json(text: str | bytes) -> object:
     Raises InputError for anything that is not plain, unambiguous JSON: NaN and infinities, a key given twice,
     text that is not UTF-8, more than 4,000,000 characters (or bytes).
     """
-    if len(text) > MAX_DOCUMENT_SIZE:
-        expected = f"at most {MAX_DOCUMENT_SIZE:,} characters"
-        raise InputError([Problem("document", "a longer text", expected)])
-    if isinstance(text, bytes):
-        try:
-            text = text.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            found = f"byte {text[error.start]:#04x} at place {error.start}"
-            raise InputError([Problem("document", found, "UTF-8 text")]) from error
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
-    except InputError:
-        raise
-    except json.JSONDecodeError as error:
-        found = f"{error.msg} at line {error.lineno}, column {error.colno}"
-    except RecursionError:
-        found = "nesting too deep to read"
-    except ValueError:  # an integer literal longer than Python converts
-        found = "a number of thousands of digits"
-    raise InputError([Problem("document", found, "a JSON object with model and steps")])
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise InputError([Problem("document", name, "finite numbers only")])
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in result:
-            raise InputError(
-                [Problem("document", f"the key {show(key)} twice in one object", "each key once")]
-            )
-        result[key] = value
-    return result
+        return strict_json.read_json(text, max_bytes=MAX_DOCUMENT_SIZE)
+    except strict_json.JsonError as error:
+        found = f"{error.found} at {error.place}" if error.place else error.found
+        raise InputError([Problem("document", found, error.expected)]) from error
 
 
 def read_document(document: object) -> ReplayDocument:
     """Check a parsed replay file. Raises InputError listing up to the first 20 problems found."""
     reader = _Reader()
     top = reader.mapping("document", document, required=("model", "steps"), optional=("source",), prefix="")
-    model = reader.build(Model, "model", top.get("model")) if "model" in top else None
+    model = reader.model(top.get("model")) if "model" in top else None
     source = reader.text("source", top.get("source", ""), limit=MAX_NOTE, empty=True)
     steps = reader.steps(top["steps"]) if "steps" in top else []
     if reader.problems or model is None:
@@ -125,6 +106,31 @@ def read_document(document: object) -> ReplayDocument:
             shown.append(Problem("document", f"{hidden} more problems", "a file without problems"))
         raise InputError(shown)
     return ReplayDocument(model, tuple(steps), source)
+
+
+def read_model(value: object) -> Model:
+    """Check the ``model`` of a replay file or a request. Raises InputError with fields under ``model``.
+
+    Its sizes stand in it, or in a Hugging Face ``config.json`` under ``config``; what stands beside a
+    ``config`` is used instead of what the config says.
+    """
+    reader = _Reader()
+    model = reader.model(value)
+    if reader.problems or model is None:
+        raise InputError(reader.problems)
+    return model
+
+
+def with_model_config(document: object, config: object) -> object:
+    """``document`` with the sizes of ``config`` (a ``config.json``) instead of its model's own.
+
+    How the model is spread over devices stays as the document says.
+    """
+    if not isinstance(document, Mapping):
+        return document
+    model = document.get("model")
+    kept = {key: model[key] for key in SPREAD if key in model} if isinstance(model, Mapping) else {}
+    return {**document, "model": {"config": config, **kept}}
 
 
 class _Reader:
@@ -179,6 +185,14 @@ class _Reader:
         except InputError as error:
             self.problems += [problem.under(path) for problem in error.problems]
             return None
+
+    def model(self, value: object) -> Model | None:
+        """The model from its own sizes, or from a ``config.json`` and what stands beside it."""
+        if not isinstance(value, Mapping) or "config" not in value:
+            return self.build(Model, "model", value)
+        found = self.make("model.config", lambda: read_config(value["config"]))
+        own = {key: given for key, given in value.items() if key != "config"}
+        return None if found is None else self.build(Model, "model", found.beside(own))
 
     def text(self, path: str, value: object, limit: int = MAX_TEXT, empty: bool = False) -> str:
         if isinstance(value, str) and len(value) <= limit and (empty or value.strip()):

@@ -14,6 +14,10 @@ MAX_WHOLE = 2**53
 """Largest accepted count of bytes or tokens. Up to here a double and JSON hold every integer exactly."""
 
 MOE_DTYPES = ("bf16", "fp16")
+EXPERT_DISPATCHES = ("alltoall", "hybridep", "other")
+"""How tokens reach their experts. Only the first two have a known working set."""
+HYBRIDEP_ALLOWANCE = (12, 8)
+"""Rows for each row of one rank: HybridEP's room for uneven routing."""
 DTYPE_BYTES = {"fp8": 1, "bf16": 2, "fp16": 2, "fp32": 4}
 
 
@@ -81,18 +85,21 @@ class Model(Checked):
     """The sizes of a model that the estimate uses.
 
     ``element_bytes`` is the width of an activation; ``experts_per_token`` counts the routed experts
-    (0 for a dense model). The parallel sizes, ``dtype`` and ``dropless`` only decide whether the
-    mixture-of-experts floor applies: see :attr:`moe_floor_supported`.
+    (0 for a dense model). ``expert_intermediate_size`` is the width F inside one expert; only floors that
+    count a buffer of that width ask for it. The parallel sizes, ``expert_dispatch``, ``dtype`` and
+    ``dropless`` only decide whether the expert floor applies: see :attr:`expert_rows_allowance`.
     """
 
     hidden_size: int
     layers: int
     element_bytes: int
     experts_per_token: int
+    expert_intermediate_size: int | None = None
     tensor_parallel: int = 1
     context_parallel: int = 1
     expert_parallel: int = 1
     expert_tensor_parallel: int = 1
+    expert_dispatch: str = "alltoall"
     dtype: str | None = None
     dropless: bool = True
 
@@ -101,14 +108,19 @@ class Model(Checked):
         "layers": 1,
         "element_bytes": 1,
         "experts_per_token": 0,
+        "expert_intermediate_size": 1,
         "tensor_parallel": 1,
         "context_parallel": 1,
         "expert_parallel": 1,
         "expert_tensor_parallel": 1,
     }
+    MAY_BE_NONE: ClassVar[tuple[str, ...]] = ("expert_intermediate_size",)
 
     def __post_init__(self) -> None:
         problems = self.whole_problems(vars(self))
+        if self.expert_dispatch not in EXPERT_DISPATCHES:
+            expected = f"one of {', '.join(EXPERT_DISPATCHES)}"
+            problems.append(Problem("expert_dispatch", show(self.expert_dispatch), expected))
         if not isinstance(self.dropless, bool):
             problems.append(Problem("dropless", show(self.dropless), "true or false"))
         if self.dtype is not None:
@@ -130,21 +142,22 @@ class Model(Checked):
         return min(16, max(4, self.layers // 4 + 4))
 
     @property
-    def moe_floor_supported(self) -> bool:
-        """Whether the floor's accounting covers this geometry.
+    def expert_rows_allowance(self) -> tuple[int, int]:
+        """Routed rows of this rank for each row of a single rank, as a fraction; (0, 1): no floor applies.
 
-        It was shown for one rank only (tensor, context, expert and expert-tensor parallel all 1),
-        ordinary 16-bit floats and dropless routing; elsewhere nothing is claimed and no floor applies.
+        The buffers were shown for tensor, expert and expert-tensor parallel of 1, ordinary 16-bit floats and
+        dropless routing. Context parallel shards rows and changes nothing per token. HybridEP over two or
+        more ranks has the same buffers and an allowance for uneven routing. Elsewhere nothing is claimed.
         """
-        single_rank = (
-            self.tensor_parallel
-            == self.context_parallel
-            == self.expert_parallel
-            == self.expert_tensor_parallel
-            == 1
-        )
         ordinary = self.element_bytes == 2 and (self.dtype is None or self.dtype in MOE_DTYPES)
-        return single_rank and ordinary and self.dropless and self.experts_per_token > 0
+        whole_experts = self.tensor_parallel == self.expert_tensor_parallel == 1
+        if not (ordinary and whole_experts and self.dropless and self.experts_per_token):
+            return (0, 1)
+        if self.expert_dispatch == "alltoall" and self.expert_parallel == 1:
+            return (1, 1)
+        if self.expert_dispatch == "hybridep" and self.expert_parallel > 1:
+            return HYBRIDEP_ALLOWANCE
+        return (0, 1)
 
 
 @dataclass(frozen=True)
@@ -209,3 +222,8 @@ class Observation(Checked):
     def compute_bytes(self) -> int:
         """Peak above the baseline less the requested outputs, never below zero."""
         return max(0, self.peak_bytes - self.baseline_bytes - self.output_bytes)
+
+    @property
+    def retained_compute_bytes(self) -> int | None:
+        """What stayed less the requested outputs, never below zero; None if that was not measured."""
+        return None if self.retained_bytes is None else max(0, self.retained_bytes - self.output_bytes)

@@ -1,7 +1,8 @@
 """Pricing policies as values, and the names people give them.
 
-A policy has three independent parts: how a learned rate is scaled, how many live expert buffers the
-mixture-of-experts floor counts, and how observations update a profile. A name joins parts with ``+``.
+A policy has four independent parts: how a learned rate is scaled, which live buffers the expert floor
+counts, whether a learned rate still holds beyond its window, and how observations update a profile. A
+name joins parts with ``+``.
 """
 
 from __future__ import annotations
@@ -10,28 +11,39 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-Scale = Literal["base", "normalised"]
+from .experts import EXPERT_FLOORS, ExpertFloor
+
+Scale = Literal["base", "ratio", "normalised"]
 UpdateRule = Literal["independent_maxima", "joint_observation"]
 
-SCALES: dict[str, Scale] = {"base": "base", "normalised": "normalised"}
-MOE_FLOORS: dict[str, int] = {"moe2": 2, "moe3": 3, "moe7": 7}
+SCALES: dict[str, Scale] = {"base": "base", "ratio": "ratio", "normalised": "normalised"}
+BEYOND_WINDOW = "floor_beyond_window"
 UPDATE_RULES: dict[str, UpdateRule] = {
     "independent_maxima": "independent_maxima",
     "joint_observation": "joint_observation",
     "joint": "joint_observation",
 }
 
-SLOTS: dict[str, Collection[str]] = {"scale": SCALES, "MoE floor": MOE_FLOORS, "update rule": UPDATE_RULES}
+SLOTS: dict[str, Collection[str]] = {
+    "scale": SCALES,
+    "MoE floor": EXPERT_FLOORS,
+    "window": (BEYOND_WINDOW,),
+    "update rule": UPDATE_RULES,
+}
 
 PARTS: dict[str, str] = {
     "base": "a learned rate is charged on the packed tokens",
+    "ratio": "a learned rate is charged on the packed tokens times max(1, their sharing / observed sharing)",
     "normalised": "a learned rate is charged on max(packed, logical / observed sharing)",
-    "moe2": "floor of 2 live expert output buffers, as first merged",
-    "moe3": "floor of 3, counting the sum of the two as well, as a reviewer argued",
-    "moe7": "floor of 7, the later correction",
+    **{floor.name: f"expert floor of {floor.buffers}" for floor in EXPERT_FLOORS.values()},
+    BEYOND_WINDOW: "a learned rate stays a floor beyond its window, where it is no longer trusted",
     "independent_maxima": "a profile keeps the largest rate, scale and sharing seen, each on its own",
     "joint_observation": "a profile keeps every observation whole, with its own window and floor",
     "joint": "short for joint_observation",
+}
+WITHDRAWN: dict[str, str] = {
+    "moe7": "it counted seven whole outputs where the merged correction has seven buffers of unequal width: "
+    "use fc1_fc2_stage",
 }
 
 
@@ -44,19 +56,21 @@ class Policy:
     """One way to price a forward. Two policies are equal when they price alike, whatever they are called."""
 
     scale: Scale = "base"
-    moe_buffers: int = 0
+    expert_floor: ExpertFloor | None = None
+    floor_beyond_window: bool = False
     update: UpdateRule = "independent_maxima"
     given_name: str = field(default="", compare=False)
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """Every part that is set, the defaults of scale and update rule included."""
+        floor = [self.expert_floor.name] if self.expert_floor else []
+        return (self.scale, *floor, *([BEYOND_WINDOW] if self.floor_beyond_window else []), self.update)
+
+    @property
     def canonical_name(self) -> str:
         """The name with the scale spelled out and defaults of the other parts left off."""
-        parts: list[str] = [self.scale]
-        if self.moe_buffers:
-            parts.append(f"moe{self.moe_buffers}")
-        if self.update != "independent_maxima":
-            parts.append(self.update)
-        return "+".join(parts)
+        return "+".join(part for part in self.parts if part != "independent_maxima")
 
     @property
     def name(self) -> str:
@@ -66,10 +80,7 @@ class Policy:
     @property
     def explanation(self) -> str:
         """One line that says what each part does."""
-        parts: list[str] = [self.scale, self.update]
-        if self.moe_buffers:
-            parts.insert(1, f"moe{self.moe_buffers}")
-        return "; ".join(PARTS[part] for part in parts)
+        return "; ".join(PARTS[part] for part in self.parts)
 
 
 @dataclass(frozen=True)
@@ -89,37 +100,39 @@ PRESETS: tuple[Preset, ...] = (
         "base",
         "Static estimate, raised by a trusted profile; no expert term. What admitted the first failures.",
     ),
+    Preset("ratio", "The form before #877: a learned rate grows with the candidate's sharing."),
     Preset("base+moe2", "Base with the floor of two live expert output buffers, as first merged."),
     Preset("base+moe3", "Base with three buffers: a reviewer counted the sum of the two as well."),
-    Preset("base+moe7", "Base with seven buffers, the later correction for the grouped adapter workspace."),
+    Preset("base+fc2_stage", "Base with the whole FC2 stage: its input, both outputs and their sum (#891)."),
+    Preset("base+fc1_fc2_stage", "Base with seven buffers of unequal width, FC1's as well (#893)."),
     Preset(
         "normalised", "Learned rates charged by max(packed, logical / sharing): no step at rounding points."
     ),
-    Preset("normalised+moe2", "Both corrections that were merged together: numerical form and floor of two."),
-    Preset("normalised+moe7", "The numerical form with the later floor of seven."),
+    Preset("normalised+moe2", "Both corrections of #877: numerical form and floor of two."),
+    Preset(
+        "normalised+fc1_fc2_stage+floor_beyond_window",
+        "As merged with #893: seven buffers, and a rate stays a floor beyond its window.",
+    ),
     Preset(
         "joint_observation", "Base, but every observation keeps its own scale, window and floor (proposed)."
     ),
     Preset(
-        "normalised+moe7+joint_observation",
-        "Numerical form, floor of seven, and the proposed joint observations.",
+        "normalised+fc1_fc2_stage+joint_observation",
+        "Numerical form, seven buffers, and the proposed joint observations.",
     ),
 )
 
 
 def _accepted() -> str:
-    presets = ", ".join(preset.name for preset in PRESETS)
-    return (
-        f"join with '+' at most one of {', '.join(SCALES)}, one of {', '.join(MOE_FLOORS)} "
-        f"and one of {', '.join(UPDATE_RULES)} (for instance: {presets})"
-    )
+    kinds = ", ".join(f"one {kind} of {', '.join(known)}" for kind, known in SLOTS.items())
+    return f"join with '+' at most {kinds} (for instance: base+moe2, normalised+fc2_stage+joint)"
 
 
 def parse_policy(name: str) -> Policy:
-    """Turn a name such as ``normalised+moe7+joint_observation`` into a policy.
+    """Turn a name such as ``normalised+fc2_stage+joint_observation`` into a policy.
 
-    Parts may come in any order; a part left out takes its default (base, no floor,
-    independent_maxima). Raises PolicyError with the list of accepted parts.
+    Parts may come in any order; a part left out takes its default (base, no expert floor, nothing beyond a
+    window, independent_maxima). Raises PolicyError with the list of accepted parts.
     """
     if not isinstance(name, str):
         raise PolicyError(f"policy: found {name!a}; expected a name: {_accepted()}")
@@ -127,6 +140,8 @@ def parse_policy(name: str) -> Policy:
     shown = ascii(text if len(text) <= 80 else f"{text[:77]}...")
     slots: dict[str, str] = {}
     for part in (piece.strip() for piece in text.split("+")):
+        if part in WITHDRAWN:
+            raise PolicyError(f"policy {shown}: {part} is no longer offered, since {WITHDRAWN[part]}")
         kind = next((kind for kind, known in SLOTS.items() if part in known), None)
         if kind is None:
             found = ascii(part[:60]) if part else "an empty part"
@@ -136,7 +151,8 @@ def parse_policy(name: str) -> Policy:
         slots[kind] = part
     return Policy(
         scale=SCALES[slots.get("scale", "base")],
-        moe_buffers=MOE_FLOORS.get(slots.get("MoE floor", ""), 0),
+        expert_floor=EXPERT_FLOORS.get(slots.get("MoE floor", "")),
+        floor_beyond_window="window" in slots,
         update=UPDATE_RULES[slots.get("update rule", "independent_maxima")],
         given_name=text,
     )

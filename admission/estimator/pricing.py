@@ -3,9 +3,12 @@
     required = int((out + compute) x 1.10)   for N > 0 packed tokens, else out
     compute  = the largest of the static term, the expert floor and what a profile has learned
 
-Terms are bytes. The safety factor is applied as ``x * 11 // 10``: below 2**49 bytes (512 TiB) this is the
-same integer as ``int(x * 1.10)`` in doubles, and above it stays exact where the double would round up.
-Learned terms are ``int(rate * tokens)`` in doubles: see :mod:`.profiles`.
+    retained = int((out + retained rate x max(N, L / sharing)) x 1.10) where trusted, else required
+
+Terms are bytes. The safety factor is applied to whole bytes as ``x * 11 // 10``: below 2**49 bytes (512 TiB)
+this is the same integer as ``int(x * 1.10)`` in doubles, and above it stays exact where the double would
+round up. Learned terms are ``int(rate * tokens)`` in doubles, and a retained part is cut only once, at its
+end: see :mod:`.profiles`.
 """
 
 from __future__ import annotations
@@ -14,18 +17,22 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from .experts import bytes_per_token
 from .inputs import Forward, InputError, Model, Observation, Problem, whole_problem
 from .policies import Policy
-from .profiles import Profile, Track
+from .profiles import Charge, Profile, Track
 
+SAFETY = 1.10
 Decision = Literal["admitted", "refused"]
-DecidedBy = Literal["outputs", "static", "moe_floor", "profile", "window_floor"]
+LearnedKind = Literal["profile", "beyond_window", "window_floor"]
+DecidedBy = Literal["outputs", "static", "moe_floor"] | LearnedKind
 
 DECIDED_BY: dict[DecidedBy, str] = {
     "outputs": "requested outputs only",
     "static": "static compute",
     "moe_floor": "expert floor",
     "profile": "learned rate inside its window",
+    "beyond_window": "learned rate, kept as a floor beyond its window",
     "window_floor": "largest value of a learned window, kept as a floor beyond it",
 }
 
@@ -40,11 +47,18 @@ def static_compute_bytes(model: Model, packed_tokens: int) -> int:
     return packed_tokens * model.hidden_size * model.element_bytes * model.activation_factor
 
 
-def moe_floor_bytes(model: Model, packed_tokens: int, buffers: int) -> int | None:
-    """Bytes of ``buffers`` live expert outputs, N x buffers x K x H x b; None where no floor applies."""
-    if not buffers or not model.moe_floor_supported:
-        return None
-    return packed_tokens * buffers * model.experts_per_token * model.hidden_size * model.element_bytes
+def retained_with_safety(output_bytes: int, compute_bytes: float) -> int:
+    """Outputs and retained compute times 1.10, in doubles and cut to whole bytes only at the end."""
+    return int((output_bytes + compute_bytes) * SAFETY)
+
+
+def moe_floor_bytes(model: Model, packed_tokens: int, policy: Policy) -> int | None:
+    """Bytes of the policy's expert floor; None where no floor applies.
+
+    Raises InputError when the floor needs a width that the model doesn't give.
+    """
+    each = bytes_per_token(model, policy.expert_floor)
+    return None if each is None else packed_tokens * each
 
 
 def usable_bytes(obtainable_bytes: int, device_bytes: int) -> int:
@@ -76,11 +90,13 @@ def decide(required_bytes: int, usable: int) -> Decision:
 class Learned:
     """What the deciding track of a profile says about one forward."""
 
-    kind: Literal["profile", "window_floor"]
-    rate: float
-    tokens: float
-    bytes: int
+    kind: LearnedKind
     track: Track
+    charge: Charge
+
+    @property
+    def bytes(self) -> int:
+        return self.charge.bytes
 
 
 @dataclass(frozen=True)
@@ -146,14 +162,16 @@ class Price:
              f"{n:,} × {sizes} × {model.activation_factor} = {self.static_compute_bytes:,} B"),
         ]  # fmt: skip
         if self.moe_floor_bytes is not None:
-            product = f"{n:,} × {self.policy.moe_buffers} × {model.experts_per_token} × {sizes}"
-            lines.append(("expert floor", f"{product} = {self.moe_floor_bytes:,} B"))
-        elif self.policy.moe_buffers:
-            lines.append(("expert floor", "none: not the supported single-rank 16-bit dropless geometry"))
+            each = bytes_per_token(model, self.policy.expert_floor)
+            lines.append(("expert floor", f"{n:,} × {each:,} B/token = {self.moe_floor_bytes:,} B"))
+        elif self.policy.expert_floor:
+            lines.append(("expert floor", "none: not a geometry that it was shown for"))
         lines.append(("trust", self._trust_text()))
         if self.learned:
-            kind = "learned rate" if self.learned.kind == "profile" else "window floor"
-            product = f"int({self.learned.rate:,.4f} B/token × {self.learned.tokens:,.10g})"
+            kind = "window floor" if self.learned.kind == "window_floor" else "learned rate"
+            charge = self.learned.charge
+            factor = f" × {charge.factor:,.10g}" if charge.factor != 1 else ""
+            product = f"int({self.learned.track.rate:,.4f} B/token × {charge.tokens:,.10g}{factor})"
             lines.append((kind, f"{product} = {self.learned.bytes:,} B"))
         lines.append(("decided by", f"{DECIDED_BY[self.decided_by]}: {self.compute_bytes:,} B"))
         lines.append(("required", self.formula))
@@ -178,6 +196,7 @@ class Price:
             **asdict(self.forward),
             "static_compute_bytes": self.static_compute_bytes,
             "moe_floor_bytes": self.moe_floor_bytes,
+            "moe_floor_bytes_per_token": bytes_per_token(self.model, self.policy.expert_floor),
             "profile_compute_bytes": self.learned.bytes if self.learned else None,
             "profile_kind": self.learned.kind if self.learned else None,
             "compute_bytes": self.compute_bytes,
@@ -195,43 +214,38 @@ class Price:
         }
 
 
-def learned_term(policy: Policy, forward: Forward, profile: Profile) -> Learned | None:
-    """The largest learned term that applies to ``forward``; None when no track applies.
+def track_term(policy: Policy, forward: Forward, profile: Profile, track: Track) -> Learned | None:
+    """What one track says about ``forward``; None when it is silent.
 
-    A track speaks inside its own window. Beyond it an ``independent_maxima`` track is silent, and a
-    ``joint_observation`` track keeps the most it said for its own sharing: its rate at the window's end.
-    That floor carries no ratio of the candidate on purpose: a floor that shrank as packed tokens grew
+    A track speaks inside its own window. Beyond it, ``floor_beyond_window`` lets its rate speak on, and
+    otherwise ``joint_observation`` keeps the most it said for its own sharing: its rate at the window's
+    end. That floor carries no ratio of the candidate on purpose: a floor that shrank as packed tokens grew
     would make the bound of a split exceed the cost it bounds.
     """
-    best: Learned | None = None
-    for track in profile.tracks:
-        if track.trusts(forward.packed_tokens):
-            kind: Literal["profile", "window_floor"] = "profile"
-            tokens = track.effective_tokens(
-                forward.packed_tokens, forward.logical_tokens, policy.scale == "normalised"
-            )
-        elif profile.keeps_floor:
-            kind, tokens = "window_floor", track.window_tokens
-        else:
-            continue
-        size = int(track.rate * tokens)
-        if best is None or size > best.bytes:
-            best = Learned(kind, track.rate, tokens, size, track)
-    return best
+    inside = track.trusts(forward.packed_tokens)
+    if inside or policy.floor_beyond_window:
+        charge = track.charge(policy.scale, forward.packed_tokens, forward.logical_tokens)
+        return Learned("profile" if inside else "beyond_window", track, charge)
+    return Learned("window_floor", track, track.charge_at_window_end()) if profile.keeps_floor else None
 
 
-def learned_retained_bytes(policy: Policy, forward: Forward, profile: Profile, required: int) -> int | None:
+def learned_term(policy: Policy, forward: Forward, profile: Profile) -> Learned | None:
+    """The largest learned term that applies to ``forward``; None when every track is silent."""
+    terms = (track_term(policy, forward, profile, track) for track in profile.tracks)
+    return max((term for term in terms if term), key=lambda term: term.bytes, default=None)
+
+
+def learned_retained_bytes(forward: Forward, profile: Profile, required: int) -> int | None:
     """Retained part of ``required`` as learned, or None while no retained rate is trusted here."""
-    normalised = policy.scale == "normalised"
     n, logical = forward.packed_tokens, forward.logical_tokens
-    known = [track for track in profile.tracks if track.retained_rate is not None]
-    if not any(track.trusts_retained(n, logical) for track in known):
+    known = [(track, track.retained_rate) for track in profile.tracks if track.retained_rate is not None]
+    if not any(track.trusts_retained(n, logical) for track, _ in known):
         return None
-    largest = 0
-    for track in known:
-        tokens = track.effective_tokens(n, logical, normalised) if track.trusts(n) else track.window_tokens
-        largest = max(largest, int((track.retained_rate or 0.0) * tokens))
-    return min(required, with_safety(largest))
+    largest = max(
+        rate * (track.scaled_tokens(n, logical) if track.trusts(n) else track.window_tokens)
+        for track, rate in known
+    )
+    return min(required, retained_with_safety(forward.output_bytes, largest))
 
 
 def price(
@@ -243,7 +257,8 @@ def price(
 ) -> Price:
     """Price ``forward`` under ``policy``; ``profile`` must have been learned under the policy's update rule.
 
-    Without ``usable`` bytes the price carries no decision. Raises InputError.
+    Without ``usable`` bytes the price carries no decision. Raises InputError, also when the policy's expert
+    floor needs ``model.expert_intermediate_size`` and the model doesn't give it.
     """
     if profile is None:
         profile = Profile(policy.update)
@@ -253,7 +268,7 @@ def price(
         raise InputError([problem])
     n = forward.packed_tokens
     static = static_compute_bytes(model, n)
-    floor = moe_floor_bytes(model, n, policy.moe_buffers)
+    floor = moe_floor_bytes(model, n, policy)
     learned = learned_term(policy, forward, profile) if n else None
     compute = static
     decided_by: DecidedBy = "static"
@@ -264,7 +279,7 @@ def price(
     if not n:
         decided_by = "outputs"
     required = with_safety(forward.output_bytes + compute) if n else forward.output_bytes
-    retained = learned_retained_bytes(policy, forward, profile, required) if n else None
+    retained = learned_retained_bytes(forward, profile, required) if n else None
     return Price(
         policy=policy,
         model=model,

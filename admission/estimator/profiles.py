@@ -13,17 +13,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .inputs import Observation
-from .policies import UpdateRule
+from .policies import Scale, UpdateRule
 
 TRUST_FACTOR = 8
 """A profile speaks for at most this many times its packed tokens, and this many times its sharing."""
 
 
 @dataclass(frozen=True)
+class Charge:
+    """A rate charged on a forward: ``int(rate x tokens x factor)`` bytes."""
+
+    tokens: float
+    factor: float
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Track:
     """A learned rate with the scale it is attached to.
 
-    ``rate`` and ``retained_rate`` are bytes per packed token, ``sharing`` is logical / packed tokens.
+    ``rate`` and ``retained_rate`` are bytes per packed token without the requested outputs, ``sharing`` is
+    logical / packed tokens and at least 1: padding is no sharing.
     """
 
     rate: float
@@ -33,12 +43,12 @@ class Track:
 
     @classmethod
     def of(cls, seen: Observation) -> Track:
-        retained = None if seen.retained_bytes is None else seen.retained_bytes / seen.packed_tokens
+        kept = seen.retained_compute_bytes
         return cls(
             rate=seen.compute_bytes / seen.packed_tokens,
             packed_tokens=seen.packed_tokens,
-            sharing=seen.logical_tokens / seen.packed_tokens,
-            retained_rate=retained,
+            sharing=max(1.0, seen.logical_tokens / seen.packed_tokens),
+            retained_rate=None if kept is None else kept / seen.packed_tokens,
         )
 
     @property
@@ -58,9 +68,25 @@ class Track:
         in_ratio = logical_tokens / max(1, packed_tokens) <= self.sharing * TRUST_FACTOR
         return self.trusts(packed_tokens) and in_ratio
 
-    def effective_tokens(self, packed_tokens: int, logical_tokens: int, normalised: bool) -> float:
-        """Tokens that a rate is charged on: packed ones, or at least logical / observed sharing."""
-        return max(packed_tokens, logical_tokens / self.sharing) if normalised else packed_tokens
+    def scaled_tokens(self, packed_tokens: int, logical_tokens: int) -> float:
+        """Packed tokens, or the logical ones at the observed sharing if those are more."""
+        return max(packed_tokens, logical_tokens / self.sharing)
+
+    def charge(self, scale: Scale, packed_tokens: int, logical_tokens: int) -> Charge:
+        """The rate charged on a forward.
+
+        ``ratio`` multiplies in the order of the form before #877: rounding makes it fall by a byte or two
+        between neighbouring packed counts, which is why ``normalised`` replaced it.
+        """
+        if scale == "ratio":
+            factor = max(1.0, logical_tokens / max(1, packed_tokens) / self.sharing)
+            return Charge(packed_tokens, factor, int(self.rate * packed_tokens * factor))
+        tokens = packed_tokens if scale == "base" else self.scaled_tokens(packed_tokens, logical_tokens)
+        return Charge(tokens, 1.0, int(self.rate * tokens))
+
+    def charge_at_window_end(self) -> Charge:
+        """The most this track says for its own sharing."""
+        return Charge(self.window_tokens, 1.0, int(self.rate * self.window_tokens))
 
 
 def _larger(left: float | None, right: float | None) -> float | None:

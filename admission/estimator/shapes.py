@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from .inputs import Forward, Model, Observation
 
-QWEN_35B_A3B = Model(hidden_size=2048, layers=40, element_bytes=2, experts_per_token=8)
+QWEN_35B_A3B = Model(
+    hidden_size=2048, layers=40, element_bytes=2, experts_per_token=8, expert_intermediate_size=512
+)
 """Sizes of Qwen3.5-35B-A3B and Qwen3.6-35B-A3B in bf16, one rank."""
 
 FIRST_PERPLEXITY_CALL = Observation(

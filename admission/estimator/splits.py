@@ -22,8 +22,20 @@ from dataclasses import dataclass
 
 from .inputs import Forward, InputError, Model, Problem, whole_problem
 from .policies import Policy
-from .pricing import Decision, Price, decide, moe_floor_bytes, price, static_compute_bytes, with_safety
+from .pricing import (
+    Decision,
+    Price,
+    decide,
+    moe_floor_bytes,
+    price,
+    retained_with_safety,
+    static_compute_bytes,
+    with_safety,
+)
 from .profiles import Profile, Track
+
+ROUNDING = 1 - 2.0**-50
+"""Room for the rounding of ``ratio``: four double operations, each off by at most 2**-53 of its result."""
 
 
 @dataclass(frozen=True)
@@ -138,19 +150,32 @@ def rung_cost(parts: Sequence[tuple[int, int]]) -> int:
     return sum(retained for _, retained in parts) + max(required - retained for required, retained in parts)
 
 
-def _least_tokens(track: Track, part: Subforward, policy: Policy, keeps_floor: bool) -> float | None:
-    """Fewest tokens ``track`` could charge a rate on, over the packed counts of ``part`` where it speaks.
+def _least_charge(track: Track, part: Subforward, policy: Policy, keeps_floor: bool) -> int:
+    """Least bytes that ``track`` charges over the packed counts of ``part``; 0 if it may be silent.
 
-    Inside the window the charge grows with the packed count; beyond it the charge is the window's end if a
-    floor is kept. None: the track is silent over the whole range.
+    Where a track speaks its charge grows with the packed count, apart from the rounding of ``ratio``.
     """
-    logical, normalised = part.forward.logical_tokens, policy.scale == "normalised"
-    choices: list[float] = []
-    if track.trusts(part.fewest):
-        choices.append(track.effective_tokens(part.fewest, logical, normalised))
-    if keeps_floor and not track.trusts(part.most):
+    logical = part.forward.logical_tokens
+    choices: list[int] = []
+    if policy.floor_beyond_window or track.trusts(part.fewest):
+        charge = track.charge(policy.scale, part.fewest, logical).bytes
+        if policy.scale == "ratio":
+            even = track.rate * track.scaled_tokens(part.fewest, logical) * ROUNDING
+            charge = min(charge, int(even))
+        choices.append(charge)
+    if not policy.floor_beyond_window and not track.trusts(part.most):
+        # A track that falls silent within the range can't raise what is required at every count of it.
+        choices.append(track.charge_at_window_end().bytes if keeps_floor else 0)
+    return min(choices)
+
+
+def _least_retained(track: Track, rate: float, part: Subforward) -> float:
+    """Least retained compute (bytes) that a track counts where some retained rate is trusted."""
+    inside = track.scaled_tokens(part.fewest, part.forward.logical_tokens)
+    choices: list[float] = [inside] if track.trusts(part.fewest) else []
+    if not track.trusts(part.most):
         choices.append(track.window_tokens)
-    return min(choices, default=None)
+    return rate * min(choices)
 
 
 def lower_bound(model: Model, part: Subforward, policy: Policy, profile: Profile) -> tuple[int, int]:
@@ -159,33 +184,23 @@ def lower_bound(model: Model, part: Subforward, policy: Policy, profile: Profile
     Each term takes its least value on its own: static and expert terms at the fewest tokens, every track
     at its least charge. The largest of these is at most the least of the largest.
     """
-    if not part.most:
-        return part.forward.output_bytes, part.forward.output_bytes
+    output = part.forward.output_bytes
     if not part.fewest:
-        return part.forward.output_bytes, 0
-    charges = [
-        (track, tokens)
-        for track in profile.tracks
-        if (tokens := _least_tokens(track, part, policy, profile.keeps_floor)) is not None
-    ]
-    # A track that falls silent within the range can't raise what is required at every count of it.
+        return output, output
     compute = max(
         static_compute_bytes(model, part.fewest),
-        moe_floor_bytes(model, part.fewest, policy.moe_buffers) or 0,
-        *(
-            int(track.rate * tokens)
-            for track, tokens in charges
-            if profile.keeps_floor or track.trusts(part.most)
-        ),
+        moe_floor_bytes(model, part.fewest, policy) or 0,
+        *(_least_charge(track, part, policy, profile.keeps_floor) for track in profile.tracks),
     )
-    required = with_safety(part.forward.output_bytes + compute)
+    required = with_safety(output + compute)
     if not _retained_may_be_trusted(part, profile):
         return required, required
     largest = max(
-        (int(track.retained_rate * tokens) for track, tokens in charges if track.retained_rate is not None),
-        default=0,
+        _least_retained(track, track.retained_rate, part)
+        for track in profile.tracks
+        if track.retained_rate is not None
     )
-    return required, min(required, with_safety(largest))
+    return required, min(required, retained_with_safety(output, largest))
 
 
 def _retained_may_be_trusted(part: Subforward, profile: Profile) -> bool:

@@ -11,7 +11,8 @@ from rlvram_site.marks import BLUE, GREEN, ORANGE, SKY, VERMILION
 
 GIB = 2**30
 _COLOURS = (BLUE, ORANGE, GREEN, SKY, VERMILION, "var(--text)", "var(--muted)")
-_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "star", "cross", "hexagon")
+# One more than colours, so that no pair repeats among the first 56 policies.
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "star", "cross", "hexagon", "pentagon")
 MAX_LABEL = 34
 
 

@@ -8,7 +8,6 @@ what is new, accepts what is there with the same content, and refuses all of it 
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass, field
@@ -20,9 +19,11 @@ from django.db import models, transaction
 from admission import models as tables
 from admission.models import TrackedIssue
 from admission.models.base import IssueRecord, Origin
-from admission.services.importing import locked_issue
+from admission.services.facts import check_fact
+from admission.services.identity import locked_issue
 from admission.thread.reading import ExportError, storable, values
-from rlvram_site.ledger.canonical import canonical, canonical_json
+from rlvram_site.exchange import ExchangeError, check_digest, check_form, type_problem
+from rlvram_site.ledger.canonical import canonical, digest
 from rlvram_site.ledger.chain import record_all
 
 FORMAT = "rlvram-admission-record"
@@ -30,6 +31,7 @@ VERSION = 1
 
 # In this order a row only refers to rows of earlier kinds, or to earlier rows of its own.
 SECTIONS: dict[str, type[IssueRecord]] = {
+    "addresses": tables.IssueAddress,
     "versions": tables.IssueVersion,
     "thread_items": tables.ThreadItem,
     "thread_counts": tables.ThreadCount,
@@ -46,11 +48,12 @@ SECTIONS: dict[str, type[IssueRecord]] = {
     "witnesses": tables.Witness,
     "measurements": tables.Measurement,
     "replays": tables.RecordedReplay,
+    "later_facts": tables.LaterFact,
     "proposals": tables.Proposal,
     "proposal_decisions": tables.ProposalDecision,
 }
 # Kinds that an imported thread also makes, under the same names: its own words go before a record's.
-_ALSO_FROM_THREAD = ("events", "status_updates")
+_ALSO_FROM_THREAD = ("addresses", "thread_items", "thread_counts", "events", "status_updates", "changes")
 _NOT_EXCHANGED = {"id", "issue", "recorded_at"}
 
 
@@ -77,7 +80,13 @@ def as_document(issue: TrackedIssue) -> dict[str, Any]:
     document: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
-        "issue": {"owner": issue.owner, "name": issue.name, "number": issue.number, "url": issue.url},
+        "issue": {
+            **({"host": issue.host} if issue.host else {}),
+            "owner": issue.owner,
+            "name": issue.name,
+            "number": issue.number,
+            "url": issue.url,
+        },
     }
     for section, model in SECTIONS.items():
         rows = list(issue.rows(model).order_by("id"))
@@ -114,7 +123,7 @@ def as_plain(row: IssueRecord, keys: dict[tuple[str, int], str]) -> dict[str, An
 def _default(column: Any) -> Any:
     if column.has_default():
         return column.get_default()
-    return "" if isinstance(column, models.CharField | models.TextField) else None
+    return "" if isinstance(column, models.CharField | models.TextField) and not column.null else None
 
 
 def _plain(value: Any) -> Any:
@@ -134,8 +143,11 @@ def _sorted(value: Any) -> Any:
 
 def document_sha256(document: dict[str, Any]) -> str:
     """Digest of everything but the digest itself."""
-    rest = {key: value for key, value in document.items() if key != "sha256"}
-    return hashlib.sha256(canonical_json(rest).encode()).hexdigest()
+    return digest(_digested(document))
+
+
+def _digested(document: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key != "sha256"}
 
 
 def as_text(document: dict[str, Any]) -> str:
@@ -150,20 +162,19 @@ def read_document(text: str, name: str) -> dict[str, Any]:
         document = storable(found[0], name)
     except ExportError as error:
         raise RecordError(str(error)) from None
-    if len(found) != 1 or not isinstance(document, dict):
+    if len(found) != 1:
         raise RecordError(f"{name}: expected one JSON object as export_record writes it")
-    if document.get("format") != FORMAT:
-        raise RecordError(f"{name}: format is {document.get('format')!r:.60}; expected {FORMAT!r}")
-    if document.get("version") != VERSION:
-        raise RecordError(f"{name}: version is {document.get('version')!r:.60}; this site reads {VERSION}")
+    try:
+        check_form(document, name, form=FORMAT, version=VERSION)
+    except ExchangeError as error:
+        raise RecordError(str(error)) from None
     unknown = sorted(set(document) - set(SECTIONS) - {"format", "version", "issue", "sha256"})
     if unknown:
         raise RecordError(f"{name}: unknown part {unknown[0]!r:.60}; expected {', '.join(SECTIONS)}")
-    computed = document_sha256(document)
-    if document.get("sha256") != computed:
-        raise RecordError(
-            f"{name}: sha256 is {document.get('sha256')!r:.80}, the content's is {computed}: it was changed"
-        )
+    try:
+        check_digest(_digested(document), document.get("sha256"), name)
+    except ExchangeError as error:
+        raise RecordError(str(error)) from None
     return document
 
 
@@ -215,13 +226,18 @@ def _issue(found: Any, name: str) -> TrackedIssue:
     ):
         if type(found.get(key)) is not expected:
             raise RecordError(f"{name}: issue, {key}: found {found.get(key)!r:.60}; expected {words}")
-    issue = TrackedIssue(owner=found["owner"], name=found["name"], number=found["number"], url=found["url"])
+    host = found.get("host")
+    if host is not None and not isinstance(host, str):
+        raise RecordError(f"{name}: issue, host: found {host!r:.60}; expected text")
+    issue = TrackedIssue(
+        host=host, owner=found["owner"], name=found["name"], number=found["number"], url=found["url"]
+    )
     try:
         issue.clean_fields()
     except ValidationError as error:
         key, messages = next(iter(error.message_dict.items()))
         raise RecordError(f"{name}: issue, {key}: {messages[0]}") from None
-    return locked_issue(issue.owner, issue.name, issue.number, issue.url)
+    return locked_issue(issue.owner, issue.name, issue.number, issue.url, host=host or "")
 
 
 def _row(
@@ -242,9 +258,8 @@ def _row(
                 raise RecordError(f"{where}: {column_name}: no {column.related_model.__name__} {value!r:.60}")
             setattr(row, column_name, target)
             continue
-        expected = _expected_type(column)
-        if expected and not (type(value) is expected[0] or (value is None and column.null)):
-            raise RecordError(f"{where}: {column_name}: found {value!r:.60}; expected {expected[1]}")
+        if expected := type_problem(column, value):
+            raise RecordError(f"{where}: {column_name}: found {value!r:.60}; expected {expected}")
         setattr(row, column_name, value)
     references = [f.name for f in row._meta.concrete_fields if isinstance(f, models.ForeignKey)]
     try:
@@ -260,17 +275,6 @@ def _row(
     if missing:
         raise RecordError(f"{where}: {missing[0]} is missing")
     return row
-
-
-def _expected_type(column: Any) -> tuple[type, str] | None:
-    """The JSON type of a column, where Django would quietly convert another one."""
-    if isinstance(column, models.CharField | models.TextField):
-        return str, "text"
-    if isinstance(column, models.DateField):
-        return str, "a day or time as text"
-    if isinstance(column, models.BooleanField):
-        return bool, "true or false"
-    return (int, "a whole number") if isinstance(column, models.IntegerField) else None
 
 
 def _self_references(model: type[IssueRecord]) -> list[Any]:
@@ -298,3 +302,10 @@ def _check_targets(by_model: dict[str, dict[str, IssueRecord]], name: str) -> No
             raise RecordError(
                 f"{name}: correction {correction.key!r} is about {target!r}, which is not recorded"
             )
+    rows = {key: row for found in by_model.values() for key, row in found.items()}
+    for fact in by_model[tables.LaterFact._meta.label].values():
+        try:
+            check_fact(fact, rows.get(fact.target))  # type: ignore[arg-type, attr-defined]
+        except ValidationError as error:
+            column, messages = next(iter(error.message_dict.items()))
+            raise RecordError(f"{name}: later fact {fact.key!r}: {column}: {messages[0]}") from None

@@ -7,15 +7,14 @@ a line; all of them are sequences of JSON values separated by white space.
 from __future__ import annotations
 
 import codecs
-import json
 import math
 import re
 from collections.abc import Iterator
 from typing import Any
 
+from rlvram_site.strict_json import MAX_DEPTH, JsonError, read_json_values
+
 MAX_BYTES = 256 * 1024 * 1024
-MAX_DEPTH = 100
-MAX_INTEGER_DIGITS = 300
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -38,39 +37,13 @@ def decode(data: bytes, name: str) -> str:
 
 def values(text: str, name: str) -> list[Any]:
     """Every JSON value in ``text``, in order. Raises ``ExportError`` with line and column."""
-    decoder = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer)
-    found: list[Any] = []
-    position, end = 0, len(text)
-    while True:
-        while position < end and text[position] in " \t\r\n":
-            position += 1
-        if position == end:
-            break
-        try:
-            value, position = decoder.raw_decode(text, position)
-        except json.JSONDecodeError as error:
-            raise ExportError(
-                f"{name}, line {error.lineno}, column {error.colno}: not JSON ({error.msg}); "
-                "expected what 'gh api' prints"
-            ) from None
-        except RecursionError:
-            raise ExportError(f"{name}: values are nested deeper than {MAX_DEPTH} levels") from None
-        except ValueError as error:
-            raise ExportError(f"{name}: {error}") from None
-        found.append(value)
+    try:
+        found = list(read_json_values(text, name))
+    except JsonError as error:
+        raise ExportError(f"{error}, as 'gh api' prints it") from None
     if not found:
         raise ExportError(f"{name} is empty; expected what 'gh api' prints")
     return found
-
-
-def _no_constant(text: str) -> None:
-    raise ValueError(f"{text} is not a JSON number")
-
-
-def _integer(text: str) -> int:
-    if len(text) > MAX_INTEGER_DIGITS:
-        raise ValueError(f"a number has {len(text)} digits; at most {MAX_INTEGER_DIGITS} are read")
-    return int(text)
 
 
 def pages(found: list[Any]) -> Iterator[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Iterator
 from typing import IO, Any
@@ -10,9 +9,9 @@ from typing import IO, Any
 from django.conf import settings
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser, MultiPartParser
-from rest_framework.utils import json as strict_json
 
 from rlvram_site.api.errors import TooLarge
+from rlvram_site.strict_json import JsonError, read_json
 
 CHUNK = 1 << 20
 DEEPEST = 40
@@ -57,35 +56,9 @@ class BoundedJSONParser(BaseParser):
         if len(body) > limit:
             raise TooLarge(f"The body has more than {limit} bytes, expected at most that many.")
         try:
-            value = read_json(body.decode("utf-8"))
-        except (ValueError, RecursionError) as error:
-            raise ParseError(f"The body is not JSON: {error}") from error
-        if too_deep(value, DEEPEST):
-            raise ParseError(f"The body is nested more than {DEEPEST} levels deep.")
-        return value
-
-
-def read_json(text: str) -> Any:
-    """The value of a JSON text. Raises ``ValueError`` also for NaN and for a key that stands twice."""
-    return json.loads(text, parse_constant=strict_json.strict_constant, object_pairs_hook=_once)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice[:60]!r} stands twice in one object, expected it once")
-    return found
-
-
-def too_deep(value: Any, levels: int) -> bool:
-    """Whether ``value`` has more than ``levels`` levels of objects and lists."""
-    if isinstance(value, dict):
-        return levels == 0 or any(too_deep(item, levels - 1) for item in value.values())
-    if isinstance(value, list):
-        return levels == 0 or any(too_deep(item, levels - 1) for item in value)
-    return False
+            return read_json(body, max_depth=DEEPEST)
+        except JsonError as error:
+            raise ParseError(f"The body can't be read as JSON: {error}") from error
 
 
 class BoundedMultiPartParser(MultiPartParser):

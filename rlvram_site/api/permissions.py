@@ -6,6 +6,7 @@ from django.conf import settings
 from rest_framework.exceptions import MethodNotAllowed, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 
+from rlvram_site.access import is_staff
 from rlvram_site.api.keys import ApiKey, Scope
 
 REVIEWER, UPLOADER = "reviewer", "uploader"
@@ -23,7 +24,7 @@ def scopes_of_person(user) -> frozenset[str]:
     """Scopes of a person at a page, signed in or not."""
     if not user.is_authenticated:
         return frozenset({Scope.READ}) if settings.PUBLIC_READ else frozenset()
-    if user.is_staff:
+    if is_staff(user):
         return frozenset(Scope.values)
     names = user.groups.values_list("name", flat=True)
     own = frozenset().union(*(ROLE_SCOPES.get(name, frozenset()) for name in names))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 from django.http import HttpRequest, JsonResponse
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
+from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework import serializers
@@ -12,6 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from host.version import product_version
 from rlvram_site.api.errors import ErrorSerializer
 from rlvram_site.api.permissions import scopes_of
 
@@ -25,6 +30,7 @@ class IndexSerializer(serializers.Serializer):
     issues = serializers.CharField()
     schema = serializers.CharField()
     docs = serializers.CharField()
+    version = serializers.CharField(help_text="Version of the product that answers")
     scopes = serializers.ListField(child=serializers.CharField(), help_text="What this key or person may do")
 
 
@@ -41,13 +47,29 @@ class Index(APIView):
                 "issues": reverse("api-issues"),
                 "schema": reverse("api-schema"),
                 "docs": reverse("api-docs"),
+                "version": product_version(),
                 "scopes": sorted(scopes_of(request)),
             }
         )
 
 
+@cache
+def openapi_document() -> dict[str, Any]:
+    """The OpenAPI document. It says what the code says, whoever asks, so one process makes it once."""
+    return dict(SchemaGenerator().get_schema(request=None, public=True))
+
+
+class KeptGenerator(SchemaGenerator):
+    """Hands out the one document; no parameter of a request changes it."""
+
+    def get_schema(self, request: Request | None = None, public: bool = False) -> dict[str, Any]:
+        return openapi_document()
+
+
 class Schema(SpectacularAPIView):
     """The OpenAPI document."""
+
+    generator_class = KeptGenerator
 
 
 class Docs(SpectacularSwaggerSplitView):

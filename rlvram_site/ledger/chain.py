@@ -17,7 +17,7 @@ from django.db import models, transaction
 from django.utils import timezone
 
 from rlvram_site.ledger.canonical import digest
-from rlvram_site.ledger.models import AppendOnlyError, LedgerEntry, LedgerRecord, LedgerStream
+from rlvram_site.ledger.links import AppendOnlyError, ChainedRow, LedgerEntry, LedgerStream
 
 _actor: ContextVar[str] = ContextVar("ledger_actor", default="system")
 
@@ -66,12 +66,12 @@ def lock_stream(name: str) -> LedgerStream:
         return LedgerStream.objects.select_for_update().get(name=name)
 
 
-def record(row: LedgerRecord) -> None:
+def record(row: ChainedRow) -> None:
     """Insert one new row and its link, both or neither."""
     record_all([row])
 
 
-def record_all(rows: Iterable[LedgerRecord], *, locked: LedgerStream | None = None) -> None:
+def record_all(rows: Iterable[ChainedRow], *, locked: LedgerStream | None = None) -> None:
     """Insert new rows (of any types) and their links in one transaction, in the given order.
 
     Rows of one type that follow each other are inserted together. Times are the server's own: whatever
@@ -103,7 +103,7 @@ def _insert(rows: Sequence[models.Model]) -> None:
     plain.bulk_create(rows)
 
 
-def _prepare(row: LedgerRecord) -> None:
+def _prepare(row: ChainedRow) -> None:
     """Give each field the value that a later read will return, and check it while it can still be refused.
 
     A wrong value could never be corrected in place, and SQLite by itself checks neither length nor choices.
@@ -133,8 +133,8 @@ def _prepare(row: LedgerRecord) -> None:
         raise ValidationError(errors)
 
 
-def _runs(rows: Sequence[LedgerRecord]) -> Iterator[list[LedgerRecord]]:
-    run: list[LedgerRecord] = []
+def _runs(rows: Sequence[ChainedRow]) -> Iterator[list[ChainedRow]]:
+    run: list[ChainedRow] = []
     for row in rows:
         if run and type(run[0]) is not type(row):
             yield run
@@ -144,8 +144,8 @@ def _runs(rows: Sequence[LedgerRecord]) -> Iterator[list[LedgerRecord]]:
         yield run
 
 
-def _extend(rows: Sequence[tuple[LedgerRecord, str]], now: dt.datetime, locked: LedgerStream | None) -> None:
-    by_stream: dict[str, list[tuple[LedgerRecord, str]]] = {}
+def _extend(rows: Sequence[tuple[ChainedRow, str]], now: dt.datetime, locked: LedgerStream | None) -> None:
+    by_stream: dict[str, list[tuple[ChainedRow, str]]] = {}
     for row, payload_sha256 in rows:
         by_stream.setdefault(row.ledger_stream(), []).append((row, payload_sha256))
     # A fixed order of locks, so that two writers on the same streams cannot wait for each other.

@@ -6,6 +6,7 @@ import datetime as dt
 
 from django.utils import timezone
 
+from rlvram_site.ledger import triggers
 from rlvram_site.ledger.chain import Head
 from rlvram_site.ledger.models import LedgerCheck
 from rlvram_site.ledger.verify import extends, unchained, verify_streams
@@ -33,6 +34,7 @@ def check_ledger() -> LedgerCheck:
     before = last_check()
     reports = list(verify_streams())
     problems = [f"{report.head.stream}: {report.problem}" for report in reports if not report.ok]
+    problems += [f"guard: {problem}" for problem in triggers.missing()]
     problems += [f"{row.stream}: {row.record} was inserted outside the ledger" for row in unchained()]
     if before:
         for stream, (sequence, sha256) in before.heads.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from rlvram_site.ledger.chain import Head
+from rlvram_site.strict_json import JsonError, read_json
 
 FORMAT = "rlvram-heads/1"
 
@@ -31,11 +31,11 @@ def heads_document(heads: Iterable[Head]) -> dict[str, Any]:
 def read_heads(path: Path) -> list[Head]:
     """Heads from a file that ``verify_ledger --export-heads`` wrote. Raises ``HeadsFileError``."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_json(path.read_bytes(), str(path))
     except OSError as error:
         raise HeadsFileError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise HeadsFileError(f"{path}: not JSON: {error}") from error
+    except JsonError as error:
+        raise HeadsFileError(str(error)) from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise HeadsFileError(f'{path}: expected an object with "format": "{FORMAT}"')
     heads = document.get("heads")

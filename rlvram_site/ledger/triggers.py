@@ -39,6 +39,61 @@ def install(sender=None, using: str = "default", **kwargs) -> None:
                 cursor.execute(statement)
 
 
+def missing(using: str = "default") -> list[str]:
+    """What is wrong with the triggers, one sentence each; empty while every one is there in its exact form.
+
+    A chain shows that nothing was changed so far; only the triggers refuse the next change.
+    """
+    connection = connections[using]
+    existing = set(connection.introspection.table_names())
+    with connection.cursor() as cursor:
+        tables = [table for table in protected_tables() if table in existing]
+        found = _postgresql_state(cursor) if connection.vendor == "postgresql" else _sqlite_state(cursor)
+        problems = []
+        for table in tables:
+            if connection.vendor == "postgresql":
+                wanted: dict[str, object] = dict(zip(_names("postgresql", table), _PG_FORMS, strict=True))
+                wanted = {f"{table}.{name}": form for name, form in wanted.items()}
+            else:
+                made = _sqlite(table, _unique_keys(cursor, table))[-3:]
+                wanted = dict(zip(_names("sqlite", table), made, strict=True))
+            for name, form in wanted.items():
+                if name not in found:
+                    problems.append(f"{table}: the trigger {name} is not there")
+                elif found[name] != form:
+                    problems.append(f"{table}: the trigger {name} is not the one that this version installs")
+        if tables and connection.vendor == "postgresql" and not _function_is_ours(cursor):
+            problems.append("the function ledger_refuse is not the one that this version installs")
+    return problems
+
+
+def _sqlite_state(cursor) -> dict[str, object]:
+    cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+    return dict(cursor.fetchall())
+
+
+# tgtype's bits (row 1, before 2, delete 8, update 16, truncate 32), the function, on, without a condition.
+_PG_FORMS = ((27, "ledger_refuse", "O", True), (34, "ledger_refuse", "O", True))
+
+
+def _postgresql_state(cursor) -> dict[str, object]:
+    cursor.execute(
+        "SELECT c.relname || '.' || t.tgname, t.tgtype, p.proname::text, t.tgenabled::text, "
+        "t.tgqual IS NULL AND t.tgattr::text = '' "
+        "FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid "
+        "WHERE NOT t.tgisinternal AND c.relnamespace = current_schema()::regnamespace"
+    )
+    return {name: form for name, *rest in cursor.fetchall() if (form := tuple(rest))}
+
+
+def _function_is_ours(cursor) -> bool:
+    cursor.execute(
+        "SELECT prosrc FROM pg_proc WHERE proname = 'ledger_refuse' "
+        "AND pronamespace = current_schema()::regnamespace"
+    )
+    return [row[0] for row in cursor.fetchall()] == [_PG_FUNCTION.split("$$")[1]]
+
+
 def uninstall(using: str = "default") -> None:
     """Remove the triggers, for a test runner that empties its own database; ``install`` brings them back."""
     connection = connections[using]

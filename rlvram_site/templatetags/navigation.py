@@ -10,6 +10,8 @@ from django.template.loader import get_template
 from django.urls import NoReverseMatch, reverse
 from django.utils.safestring import SafeString
 
+from host.version import product_version
+
 register = template.Library()
 
 SITE_PAGES = (
@@ -37,6 +39,12 @@ STUDY_PAGES = (
 )
 
 
+@register.simple_tag
+def version() -> str:
+    """The number of this version of the product."""
+    return product_version()
+
+
 def address(name: str, *args: Any) -> str:
     """The address of a named page, empty when the site has no such page."""
     try:
@@ -56,7 +64,7 @@ def _section(path: str) -> str:
     return inside[0] if inside else "home"
 
 
-@register.inclusion_tag("navigation/site.html", takes_context=True)
+@register.inclusion_tag("navigation/_site.html", takes_context=True)
 def site_navigation(context: dict[str, Any]) -> dict[str, Any]:
     """The site's sections and who is logged in."""
     request = context.get("request")
@@ -69,7 +77,7 @@ def site_navigation(context: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@register.inclusion_tag("navigation/study.html")
+@register.inclusion_tag("navigation/_study.html")
 def study_navigation(study: Any, current: str) -> dict[str, Any]:
     """The pages of one study; ``current`` is the address name of the page shown."""
     return {"links": _links(STUDY_PAGES, current, study.slug), "study": study}

@@ -15,8 +15,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import Direction, extend_schema_field
 from rest_framework import serializers
 
-from rlvram_site.api.parsers import read_json, too_deep
 from rlvram_site.ledger.canonical import canonical
+from rlvram_site.strict_json import JsonError, read_json, too_deep
 from studies.models.base import name_validator, sha256_validator
 
 _EARLIEST, _LATEST = dt.datetime(2000, 1, 1, tzinfo=dt.UTC), dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
@@ -163,8 +163,8 @@ class ObjectField(serializers.Field):
         if isinstance(data, str):  # a form field
             try:
                 data = read_json(data)
-            except (ValueError, RecursionError) as error:
-                raise serializers.ValidationError("expected a JSON object") from error
+            except JsonError as error:
+                raise serializers.ValidationError(f"expected a JSON object: {error}") from error
         if not isinstance(data, dict):
             raise serializers.ValidationError("expected a JSON object")
         if too_deep(data, 8):

@@ -39,7 +39,7 @@ from studies.services.transfer.submissions import (
 )
 from studies.transfer.inputs import inputs_document, task_document
 from studies.transfer.scoring import COUNTS, score_suite
-from studies.transfer.submission import MAX_BYTES, Row, SubmissionError, check, parse_rows, rows_of
+from studies.transfer.submission import MAX_BYTES, SubmissionError, SubmittedRow, check, parse_rows, rows_of
 from studies.transfer.suite import Suite
 
 
@@ -154,7 +154,7 @@ class SuiteView(ConditionalView):
             raise ValidationError({"predictions": [str(problem) for problem in error.problems]}) from error
 
 
-def _rows(values: dict[str, Any]) -> list[Row]:
+def _rows(values: dict[str, Any]) -> list[SubmittedRow]:
     file: UploadedFile | None = values.get("file")
     if (file is None) == ("predictions" not in values):
         raise ValidationError({"predictions": ["expected either predictions or a file, and one of them"]})

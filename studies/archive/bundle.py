@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from rlvram_site.exchange import ExchangeError, check_digest, check_form, stretches
 from rlvram_site.ledger.canonical import canonical, canonical_json, digest
 from studies.archive.documents import Document, parse_json
 from studies.archive.errors import ArchiveError
@@ -49,16 +50,15 @@ def _stream(stream: Stream) -> dict[str, Any]:
 
 
 def _runs(records: Sequence[Record]) -> Iterator[dict[str, Any]]:
-    run: dict[str, Any] = {}
-    for record in records:
-        fields = list(record.fields)
-        if not run or run["kind"] != record.kind or run["fields"] != fields:
-            if run:
-                yield run
-            run = {"kind": record.kind, "fields": fields, "rows": []}
-        run["rows"].append([record.fields[name] for name in fields])
-    if run:
-        yield run
+    def another(one: Record, other: Record) -> bool:
+        return (one.kind, list(one.fields)) != (other.kind, list(other.fields))
+
+    for run in stretches(records, another):
+        yield {
+            "kind": run[0].kind,
+            "fields": list(run[0].fields),
+            "rows": [list(record.fields.values()) for record in run],
+        }
 
 
 def write_bundle(bundle: dict[str, Any], path: Path) -> None:
@@ -101,21 +101,13 @@ def read_bundle(path: Path) -> list[Stream]:
         raw = path.read_bytes()
     except OSError as error:
         raise ArchiveError(f"{path}: cannot be read ({error.strerror})") from None
-    values = parse_json(raw, path.name)
-    if not isinstance(values, dict) or values.get("format") != FORMAT:
-        raise ArchiveError(f'{path.name}: no study bundle, expected "format": "{FORMAT}"')
-    bundle = Document(path.name, values)
-    if bundle.whole("version") != VERSION:
-        raise bundle.fail("version", bundle.values["version"], f"{VERSION}, the one that this version reads")
-    content = bundle.mapping("content")
     try:
-        actual = digest(content)
-    except (ValueError, UnicodeEncodeError) as error:
-        raise ArchiveError(f"{path.name} content: {error}") from None
-    if bundle.text("sha256") != actual:
-        raise ArchiveError(
-            f"{path.name}: sha256 of the content is {actual}, expected {bundle.values['sha256']}"
+        bundle = Document(
+            path.name, check_form(parse_json(raw, path.name), path.name, form=FORMAT, version=VERSION)
         )
+        check_digest(bundle.mapping("content"), bundle.values.get("sha256"), path.name)
+    except ExchangeError as error:
+        raise ArchiveError(str(error)) from None
     found = bundle.sub("content")
     return [
         *(_read_stream(item, "pool") for item in found.items("pools")),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rlvram_site.strict_json import JsonError, read_json
 from studies.archive.errors import ArchiveError
 
 CHUNK = 1 << 20
@@ -77,44 +77,14 @@ class Root:
 def parse_json(content: bytes, name: str) -> Any:
     """JSON that both database engines can keep; errors name the file and the place.
 
-    Refused: doubled keys, NaN and infinities, numbers too large for a float, texts with NUL or half a
-    surrogate pair.
+    Refused beside what ``read_json`` refuses: texts with NUL or half a surrogate pair.
     """
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for key, value in pairs:
-            if key in found:
-                raise ArchiveError(f"{name}: key {key!r} stands twice in one object, expected once")
-            found[key] = value
-        return found
-
-    def no_constant(word: str) -> Any:
-        raise ArchiveError(f"{name}: {word} is not a number, expected a finite number or null")
-
-    def finite(word: str) -> float:
-        number = float(word)
-        if not math.isfinite(number):
-            raise ArchiveError(f"{name}: {word} is too large, expected a finite number or null")
-        return number
-
     try:
-        document = json.loads(
-            content.decode("utf-8-sig"),
-            object_pairs_hook=once,
-            parse_constant=no_constant,
-            parse_float=finite,
-        )
-        _refuse_unstorable(document, name)
-        return document
-    except UnicodeDecodeError as error:
-        raise ArchiveError(f"{name}: byte {error.start} is not UTF-8, expected UTF-8 text") from None
-    except json.JSONDecodeError as error:
-        raise ArchiveError(
-            f"{name} line {error.lineno} column {error.colno}: {error.msg}, expected JSON"
-        ) from None
-    except RecursionError:
-        raise ArchiveError(f"{name}: nested too deeply") from None
+        document = read_json(content, name)
+    except JsonError as error:
+        raise ArchiveError(str(error)) from None
+    _refuse_unstorable(document, name)
+    return document
 
 
 def _refuse_unstorable(document: Any, name: str) -> None:

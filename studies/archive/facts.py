@@ -1,29 +1,23 @@
 """Documents without their authors' sentences, so that what is derived does not depend on having them.
 
-A text with a space in it is prose: it becomes its sha256. Identifiers, numbers, times and digests have no
-space and stay. The rule texts of a protocol become words of ``studies.estimation.wording``.
+Prose, as ``studies.estimation.wording.is_prose`` knows it, becomes its sha256; everything else stays. The
+rule texts of a protocol become words of ``studies.estimation.wording``.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 from studies.archive.errors import ArchiveError
 from studies.estimation.errors import EstimationError
-from studies.estimation.wording import in_own_words
-
-
-def text_sha256(text: str) -> str:
-    """sha256 of a text's UTF-8 bytes."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+from studies.estimation.wording import hashed, in_own_words, is_prose
 
 
 def facts_form(value: Any) -> Any:
     """``value`` with each prose text, at any depth, as its hash. Applying it twice changes nothing."""
-    if isinstance(value, str):
-        return {"text_sha256": text_sha256(value)} if " " in value.strip() else value
+    if is_prose(value):
+        return hashed(value)
     if isinstance(value, Mapping):
         return {key: facts_form(item) for key, item in value.items()}
     if isinstance(value, list):

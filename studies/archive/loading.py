@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from rlvram_site.exchange import stretches
 from rlvram_site.ledger.canonical import canonical
 from rlvram_site.ledger.chain import record_all
 from rlvram_site.ledger.models import LedgerRecord
@@ -182,11 +183,7 @@ def _belongs(record: Record, stream: Stream, place: str) -> bool:
 
 def _runs(records: Sequence[Record]) -> Iterator[list[Record]]:
     """Stretches that can be recorded at once. What a record supersedes must stand before it is built."""
-    run: list[Record] = []
-    for record in records:
-        if run and (run[-1].kind != record.kind or record.fields.get("supersedes") is not None):
-            yield run
-            run = []
-        run.append(record)
-    if run:
-        yield run
+    return stretches(
+        records,
+        lambda before, record: before.kind != record.kind or record.fields.get("supersedes") is not None,
+    )

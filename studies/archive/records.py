@@ -15,6 +15,7 @@ from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.db import models
 
+from rlvram_site.exchange import type_problem
 from rlvram_site.ledger.canonical import canonical
 from rlvram_site.ledger.models import LedgerEntry, LedgerRecord
 from studies.archive.errors import ArchiveError
@@ -79,7 +80,7 @@ _KEYS: dict[type[LedgerRecord], Callable[[Any], str]] = {
     Exclusion: lambda row: f"exclusion-{row.attempt.invocation_id}",
     Protocol: lambda row: "protocol",
     FittedModel: lambda row: row.fold or "final",
-    PredictionSet: lambda row: row.fold or "panel",
+    PredictionSet: lambda row: row.name,
     TransferTask: lambda row: row.task_id,
 }
 # Where these are null a record leaves them out, so that what was written before they existed stays the same.
@@ -252,18 +253,11 @@ def _find(item: models.ForeignKey, key: Any, scopes: dict[str, Names], place: st
 
 
 def _clean(item: models.Field, value: Any, row: LedgerRecord, place: str) -> Any:
-    if value is None:
-        if item.null:
-            return None
-        raise ArchiveError(f"{place}: null, expected a value")
-    if isinstance(item, models.JSONField):
+    if expected := type_problem(item, value):
+        found = "null" if value is None else repr(value)[:120]
+        raise ArchiveError(f"{place}: {found}, expected {expected}")
+    if value is None or isinstance(item, models.JSONField):
         return value
-    if isinstance(item, models.BooleanField) != isinstance(value, bool):
-        raise ArchiveError(
-            f"{place}: {value!r}, expected {'true or false' if value is not True else 'no boolean'}"
-        )
-    if isinstance(item, models.CharField | models.TextField) and not isinstance(value, str):
-        raise ArchiveError(f"{place}: {value!r}, expected a text")
     try:
         return item.clean(value, row)
     except ValidationError as error:

@@ -9,11 +9,12 @@ from typing import Any
 from studies.archive import columns
 from studies.archive.documents import Document, Root, epoch, parse_json
 from studies.archive.errors import ArchiveError
-from studies.archive.facts import facts_form, text_sha256
+from studies.archive.facts import facts_form
 from studies.archive.layout import Layout
 from studies.archive.records import Record
 from studies.archive.tables import Row, read_table
 from studies.estimation.labels import UNRESOLVED, Label, exceeds_margin
+from studies.estimation.wording import text_sha256
 
 HOST_MEMORY_STATE = "OUT_OF_MEMORY"
 _STATES = (*Label, UNRESOLVED)

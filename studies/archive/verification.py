@@ -28,14 +28,20 @@ from studies.archive.records import Stream
 from studies.estimation.compare import ATOL, RTOL, Comparison, compare
 from studies.estimation.costs import source_cost
 from studies.estimation.errors import EstimationError
+from studies.estimation.fit_comparison import (
+    CLASSIFIER_KEYS,
+    PROSE_KEYS,
+    compare_classifiers,
+    compare_facts,
+    fit_of,
+)
 from studies.estimation.payload import to_payload
 from studies.estimation.refit_worker import refit
 from studies.estimation.study import inherit, recompute_retrospective, restore
 from studies.models import Study
 
 FORMAT, VERSION = "rlvram-verification", 1
-PROSE_KEYS = ("interpretation", "assumption", "reason", "numerical_environment")
-CLASSIFIER_KEYS = ("classifier_coefficients", "classifier_intercepts", "classifier_iterations")
+ENVIRONMENT = "numerical_environment"
 SHOWN_MISMATCHES = 20
 Refit = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -55,7 +61,7 @@ class Check:
 
 
 @dataclass
-class Report:
+class VerificationReport:
     """What a verification found; ``to_document`` is what the output file holds."""
 
     study: str
@@ -132,14 +138,16 @@ class Report:
         }
 
 
-def verify(root: Root, layout: Layout, *, fresh: Refit | None = None, refits: bool = False) -> Report:
+def verify(
+    root: Root, layout: Layout, *, fresh: Refit | None = None, refits: bool = False
+) -> VerificationReport:
     """Verify one study of an archive.
 
     ``refits`` asks for a fresh fit: by ``fresh`` if given (the recorded environment, where everything must
     agree), else in this process (where the classifier's deviation under other library versions is reported).
     A study that inherits its predictions is compared with its parent's; then the parent's fits are refitted.
     """
-    report = Report(layout.slug)
+    report = VerificationReport(layout.slug)
     try:
         _verify(root, layout, report, fresh, refits)
     except (ArchiveError, EstimationError) as error:
@@ -147,7 +155,9 @@ def verify(root: Root, layout: Layout, *, fresh: Refit | None = None, refits: bo
     return report
 
 
-def _verify(root: Root, layout: Layout, report: Report, fresh: Refit | None, refits: bool) -> None:
+def _verify(
+    root: Root, layout: Layout, report: VerificationReport, fresh: Refit | None, refits: bool
+) -> None:
     documents = read_documents(root, layout, with_history=False)
     report.files = check_hashes(root, documents)
     plan = read_plan(root, documents)
@@ -205,7 +215,7 @@ def _stored(inputs: Inputs) -> list[Check]:
 
 
 def _compare(expected: Any, found: Any, ignore: tuple[str, ...] = ()) -> Comparison:
-    return compare(expected, found, ignore=(*PROSE_KEYS, *ignore))
+    return compare_facts(expected, found, (ENVIRONMENT, *ignore))
 
 
 def _inherited(root: Root, layout: Layout, plan: Plan) -> Check:
@@ -215,15 +225,15 @@ def _inherited(root: Root, layout: Layout, plan: Plan) -> Check:
     return _check("predictions inherited unchanged", compare(root.json(path), expected, 0.0, 0.0, PROSE_KEYS))
 
 
-def _refit(inputs: Inputs, report: Report, fresh: Refit | None, layout: Layout) -> None:
+def _refit(inputs: Inputs, report: VerificationReport, fresh: Refit | None, layout: Layout) -> None:
     """A fresh fit against the archive: everything but the classifier's parameters, then those."""
-    recorded = inputs.fitted.get("numerical_environment")
+    recorded = inputs.fitted.get(ENVIRONMENT)
     place = layout.path("fitted_model.json")
     report.recorded_versions = recorded_versions(recorded if isinstance(recorded, Mapping) else {}, place)
     # Through JSON, as a worker in another process gets it.
     payload = json.loads(json.dumps(to_payload(inputs.pool, inputs.plan.rules, inputs.targets)))
     result = (fresh or refit)(payload)
-    report.environment = result["numerical_environment"]
+    report.environment = result[ENVIRONMENT]
     expected = {
         "retrospective": inputs.retrospective,
         "fitted_model": inputs.fitted,
@@ -233,13 +243,19 @@ def _refit(inputs: Inputs, report: Report, fresh: Refit | None, layout: Layout) 
     report.checks.append(
         _check("fresh fit, without the classifier's parameters", _compare(expected, found, CLASSIFIER_KEYS))
     )
-    classifier = _compare(_classifier(expected), _classifier(found))
+    classifiers = compare_classifiers(fit_of(expected)["models"], fit_of(found)["models"])
     same = all(report.environment.get(name) == version for name, version in recorded_keys(recorded).items())
     decides = same or fresh is not None
     note = (
-        "" if decides or classifier.passed else _version_note(expected, found, report.environment, recorded)
+        ""
+        if decides or classifiers.parameters.passed
+        else _version_note(
+            classifiers.largest_weight_deviation, expected, found, report.environment, recorded
+        )
     )
-    report.checks.append(_check("fresh fit, classifier's parameters", classifier, decides=decides, note=note))
+    report.checks.append(
+        _check("fresh fit, classifier's parameters", classifiers.parameters, decides=decides, note=note)
+    )
 
 
 def recorded_keys(environment: Any) -> dict[str, str]:
@@ -248,13 +264,13 @@ def recorded_keys(environment: Any) -> dict[str, str]:
 
 
 def _version_note(
-    expected: Mapping[str, Any], found: Mapping[str, Any], environment: Mapping[str, Any], recorded: Any
-) -> str:
-    weights = _compare(_classifier(expected), _classifier(found), ("classifier_iterations",))
+    deviation: float, expected: Mapping[str, Any], found: Mapping[str, Any],
+    environment: Mapping[str, Any], recorded: Any,
+) -> str:  # fmt: skip
     final = (expected["fitted_model"], found["fitted_model"])
     iterations = " and ".join(str(model.get("classifier_iterations")) for model in final)
     return (
-        f"library-version deviation: classifier parameters differ by up to {weights.largest_deviation:.3g} "
+        f"library-version deviation: classifier parameters differ by up to {deviation:.3g} "
         f"(iterations of the final fit {iterations}) under {_versions(environment)}; "
         f"--recorded-environment reproduces them with {_versions(recorded_keys(recorded))}"
     )
@@ -263,12 +279,6 @@ def _version_note(
 def _versions(environment: Mapping[str, Any]) -> str:
     names = (("numpy", "numpy"), ("scipy", "scipy"), ("scikit_learn", "scikit-learn"))
     return ", ".join(f"{word} {environment.get(name)}" for name, word in names)
-
-
-def _classifier(tree: Mapping[str, Any]) -> dict[str, Any]:
-    models = {family: fold["model"] for family, fold in tree["retrospective"]["folds"].items()}
-    models["final"] = tree["fitted_model"]
-    return {name: {key: model.get(key) for key in CLASSIFIER_KEYS} for name, model in models.items()}
 
 
 def _recorded(stream: Stream, study: Study) -> Check:

@@ -131,6 +131,11 @@ class Resolution:
         return tuple(sorted(self.eligible_seeds + self.unresolved_seeds))
 
 
+def is_unscored_approval(approves: bool, resolution: Resolution) -> bool:
+    """Whether an answer approves a configuration that has no label yet: neither a success nor a failure."""
+    return approves and resolution.label is None
+
+
 def exceeds_margin(peak_mib: float, margin_mib: float) -> bool:
     """Whether a completed peak is above the margin. The margin itself is within."""
     return peak_mib > margin_mib

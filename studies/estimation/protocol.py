@@ -14,7 +14,7 @@ from studies.estimation.fields import require_text, require_whole
 from studies.estimation.labels import SLOTS_PER_CONFIGURATION
 from studies.estimation.methods import method_classes
 from studies.estimation.pool import refuse_duplicates
-from studies.estimation.rules import FittingRules, InheritanceRules, PanelRules, ProtocolRules
+from studies.estimation.rules import FittingRules, InheritanceRules, ProtocolRules
 from studies.estimation.tries import slot_tries
 from studies.estimation.volumes import check_features
 from studies.estimation.wording import recognise
@@ -105,21 +105,12 @@ def effective_protocol(
     return effective
 
 
-def parse_panel_rules(protocol: Mapping[str, object]) -> PanelRules:
-    """Read what every protocol states about its panel; enough to label and to show outcomes.
-
-    Raises:
-        EstimationError: a key that is missing, of another kind, or contradicts another one.
-    """
-    return PanelRules(**_panel(protocol))  # type: ignore[arg-type]
-
-
 def parse_rules(protocol: Mapping[str, object]) -> ProtocolRules:
     """Read all rules of an effective protocol, of one that fits or of one that inherits.
 
     Raises:
-        EstimationError: as for `parse_panel_rules`; also a feature, solver or other rule that the methods
-            don't implement. Nothing is replaced by a default.
+        EstimationError: a key that is missing, of another kind, or contradicts another one; a feature, solver
+            or other rule that the methods don't implement. Nothing is replaced by a default.
     """
     panel = _panel(protocol)
     offender = _offender(protocol)

@@ -52,10 +52,10 @@ class InheritanceRules:
 
 
 @dataclass(frozen=True)
-class PanelRules:
-    """What every protocol decides about its panel. Memory limits are MiB per device.
+class ProtocolRules:
+    """All rules of an effective protocol. Exactly one of `fitting` and `inheritance` is there.
 
-    `tries` says how often a slot may be tried.
+    Memory limits are MiB per device; `tries` says how often a slot may be tried.
     """
 
     protocol_version: str
@@ -66,12 +66,6 @@ class PanelRules:
     planned_pairs: int
     planned_processes: int
     tries: SlotTries
-
-
-@dataclass(frozen=True)
-class ProtocolRules(PanelRules):
-    """All rules of an effective protocol. Exactly one of `fitting` and `inheritance` is there."""
-
     fitting: FittingRules | None
     inheritance: InheritanceRules | None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from studies.estimation.errors import EstimationError
-from studies.estimation.labels import Label, Resolution, is_peak, parse_label
+from studies.estimation.labels import Label, Resolution, is_peak, is_unscored_approval, parse_label
 from studies.estimation.methods.base import Prediction
 from studies.estimation.pool import PoolConfiguration, refuse_duplicates
 
@@ -210,7 +210,7 @@ def approvals(predictions: Sequence[Prediction], resolutions: Mapping[str, Resol
     exceedance that is already known of it is named.
     """
     approved = sorted(item.configuration_id for item in predictions if item.approves)
-    unscored = [item for item in approved if resolutions[item].label is None]
+    unscored = [item for item in approved if is_unscored_approval(True, resolutions[item])]
     return {
         "full_panel_approved_configurations": len(approved),
         "full_panel_approved_ids": approved,

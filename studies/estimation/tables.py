@@ -5,107 +5,50 @@ A missing value is None, never zero; booleans stay booleans; lists of seeds are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from studies.estimation.errors import EstimationError
-from studies.estimation.fields import text_in, whole_in
-from studies.estimation.labels import SLOTS_PER_CONFIGURATION, Resolution, SlotOutcome, slot_state
-from studies.estimation.methods.base import Prediction
-from studies.estimation.panel import by_method
+from studies.estimation.labels import (
+    SLOTS_PER_CONFIGURATION,
+    Label,
+    Resolution,
+    SlotOutcome,
+    is_unscored_approval,
+    slot_state,
+)
 
 FEWER_GPUS, MORE_GPUS = 2, 4
 """Task GPU counts of the two periods of a matched pair."""
 
 
-@dataclass(frozen=True)
-class PanelRow:
-    """How a planned configuration is described in the flat table."""
-
-    configuration_id: str
-    configuration_level: str
-    gpu_count: int
-    model: str
-    workload: str
-
-    @classmethod
-    def from_row(cls, row: Mapping[str, str]) -> PanelRow:
-        """Read a row of a targets table. The workload is the short name that the tables use."""
-        offender = text_in(row, "configuration_id", "target")
-        return cls(
-            configuration_id=offender,
-            configuration_level=text_in(row, "configuration_level", offender),
-            gpu_count=whole_in(row, "gpu_count", offender),
-            model=text_in(row, "model_id", offender),
-            workload=text_in(row, "legacy_dataset_id", offender),
-        )
-
-
-def configuration_table(
-    panel: Sequence[PanelRow], predictions: Sequence[Prediction], resolutions: Mapping[str, Resolution]
-) -> list[dict[str, Any]]:
-    """One row for each planned configuration: coverage, outcome and every method's prediction.
-
-    Raises:
-        EstimationError: incomplete predictions, or a configuration without a resolution.
-    """
-    groups = by_method(predictions, [row.configuration_id for row in panel])
-    predicted = {
-        (method, prediction.configuration_id): prediction
-        for method, group in groups.items()
-        for prediction in group
-    }
-    table = []
-    for row in panel:
-        if row.configuration_id not in resolutions:
-            raise EstimationError(
-                "resolutions", "configuration_id", row.configuration_id, "every planned configuration"
-            )
-        resolution = resolutions[row.configuration_id]
-        unresolved = resolution.label is None
-        cells: dict[str, Any] = {
-            "all_three_seeds_eligible": len(resolution.eligible_seeds) == SLOTS_PER_CONFIGURATION,
-            "completed_peak_mib": resolution.completed_peak_mib,
-            "completed_processes": resolution.completed_processes,
-            "configuration_id": row.configuration_id,
-            "configuration_level": row.configuration_level,
-            "eligible_seed_count": len(resolution.eligible_seeds),
-            "eligible_seeds": _joined(resolution.eligible_seeds),
-            "gpu_count": row.gpu_count,
-            "known_margin_exceedance": resolution.known_margin_exceedance,
-            "known_memory_failure": resolution.known_memory_failure,
-            "maximum_known_completed_peak_mib": resolution.maximum_known_completed_peak_mib,
-            "model": row.model,
-            "observed_state": resolution.state,
-            "required_seeds": SLOTS_PER_CONFIGURATION,
-            "unresolved": unresolved,
-            "unresolved_seeds": _joined(resolution.unresolved_seeds),
-            "workload": row.workload,
-        }
-        for method in groups:
-            prediction = predicted[method, row.configuration_id]
-            cells[f"{method}_predicted_peak_mib"] = prediction.predicted_peak_mib
-            cells[f"{method}_predicted_state"] = prediction.predicted_state.value
-            cells[f"{method}_unscored_approval"] = prediction.approves and unresolved
-        table.append(dict(sorted(cells.items())))
-    return table
-
-
-def resolution_row(configuration_id: str, resolution: Resolution) -> dict[str, Any]:
-    """One configuration's outcome as the results table of the archive has it, without its settings."""
+def outcome_cells(resolution: Resolution) -> dict[str, Any]:
+    """What is known of one planned configuration, by column."""
     return {
+        "all_three_seeds_eligible": len(resolution.eligible_seeds) == SLOTS_PER_CONFIGURATION,
         "completed_peak_mib": resolution.completed_peak_mib,
         "completed_processes": resolution.completed_processes,
-        "configuration_id": configuration_id,
-        "eligible_processes": len(resolution.eligible_seeds),
-        "eligible_seeds": list(resolution.eligible_seeds),
+        "eligible_seed_count": len(resolution.eligible_seeds),
+        "eligible_seeds": _joined(resolution.eligible_seeds),
         "known_margin_exceedance": resolution.known_margin_exceedance,
         "known_memory_failure": resolution.known_memory_failure,
         "maximum_known_completed_peak_mib": resolution.maximum_known_completed_peak_mib,
-        "planned_seeds": list(resolution.planned_seeds),
-        "state": resolution.state,
-        "unresolved_seeds": list(resolution.unresolved_seeds),
+        "observed_state": resolution.state,
+        "required_seeds": SLOTS_PER_CONFIGURATION,
+        "unresolved": resolution.label is None,
+        "unresolved_seeds": _joined(resolution.unresolved_seeds),
+    }
+
+
+def prediction_cells(
+    method: str, label: Label, peak_mib: float | None, resolution: Resolution
+) -> dict[str, Any]:
+    """What one method predicted for a configuration, by column; ``peak_mib`` is None without one."""
+    return {
+        f"{method}_predicted_peak_mib": peak_mib,
+        f"{method}_predicted_state": label.value,
+        f"{method}_unscored_approval": is_unscored_approval(label.approves, resolution),
     }
 
 

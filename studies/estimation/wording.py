@@ -139,6 +139,21 @@ TEXT_KEYS = tuple(_WORDS)
 """Protocol keys that hold such a rule; a dot leads into a nested object."""
 
 
+def text_sha256(text: str) -> str:
+    """sha256 of a text's UTF-8 bytes."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_prose(value: object) -> bool:
+    """Whether a value is somebody's sentence: identifiers, numbers, times and digests have no space."""
+    return isinstance(value, str) and " " in value.strip()
+
+
+def hashed(value: object) -> dict[str, str]:
+    """What stands in the place of prose."""
+    return {"text_sha256": text_sha256(str(value))}
+
+
 def recognise(key: str, value: object, offender: str) -> RuleWord:
     """The implemented rule that `value`, a recorded text or one of our words, states.
 
@@ -146,7 +161,7 @@ def recognise(key: str, value: object, offender: str) -> RuleWord:
         EstimationError: a text that no rule is known for.
     """
     if isinstance(value, str):
-        digest = hashlib.sha256(value.encode()).hexdigest()
+        digest = text_sha256(value)
         for rule in _WORDS[key]:
             if value == rule.word or digest in rule.text_sha256:
                 return rule
@@ -172,10 +187,10 @@ def in_own_words(document: Mapping[str, object], prefix: str = "") -> dict[str, 
             own[key] = recognise(path, value, "document").word
         elif isinstance(value, Mapping):
             own[key] = in_own_words(value, f"{path}.")
-        elif isinstance(value, str) and " " in value.strip():
-            own[key] = {"text_sha256": hashlib.sha256(value.encode()).hexdigest()}
-        elif isinstance(value, list) and any(isinstance(item, str) and " " in item for item in value):
-            own[key] = [{"text_sha256": hashlib.sha256(str(item).encode()).hexdigest()} for item in value]
+        elif is_prose(value):
+            own[key] = hashed(value)
+        elif isinstance(value, list) and any(map(is_prose, value)):
+            own[key] = [hashed(item) for item in value]
         else:
             own[key] = value
     return own

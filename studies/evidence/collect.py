@@ -1,23 +1,21 @@
 """Puts the files of one invocation together, wherever they lie: a directory, an upload, a storage.
 
 A file is a name and a way to open its bytes. What a file is follows from its name; what can't be read in it
-is reported and never raises.
+is reported and never raises, except beyond a limit.
 """
 
 from __future__ import annotations
 
-import gzip
 import io
-import json
-import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import IO
 
 from host.kinds import job_of, kind_of
+from rlvram_site.strict_json import JsonError
 from studies.evidence.completion import CompletionRule
 from studies.evidence.devices import parse_device_map
+from studies.evidence.documents import read_document
 from studies.evidence.errors import EvidenceError
 from studies.evidence.findings import EvidenceLine, LogFindings
 from studies.evidence.logs import scan_log
@@ -25,14 +23,14 @@ from studies.evidence.outcome import EXIT_STATUS, RunEvidence
 from studies.evidence.samples import sampled_peak
 from studies.evidence.scheduler import SchedulerRow, parse_sacct
 from studies.evidence.trial import TrialRecord, parse_trial
+from studies.evidence.unpacking import text_lines, unpacked_chunks
 
-CHUNK_BYTES = 1 << 20
-
-_GZIP_MAGIC = b"\x1f\x8b"
+LONGEST_NAME = 1000
+"""Characters of a file's name that are looked at."""
 
 
 @dataclass(frozen=True)
-class EvidenceFile:
+class RunFile:
     """One file: its name without folders, and a function that opens its bytes from the start.
 
     `open` may be called more than once.
@@ -42,13 +40,13 @@ class EvidenceFile:
     open: Callable[[], IO[bytes]]
 
     @classmethod
-    def of_bytes(cls, name: str, data: bytes) -> EvidenceFile:
+    def of_bytes(cls, name: str, data: bytes) -> RunFile:
         """A file whose bytes are at hand."""
         return cls(name, lambda: io.BytesIO(data))
 
 
 def collect_log(
-    file: EvidenceFile, completion: CompletionRule | None = None, *, exit_code: int | None = None
+    file: RunFile, completion: CompletionRule | None = None, *, exit_code: int | None = None
 ) -> RunEvidence:
     """The evidence of a single log, plain or gzip, read as a stream."""
     problems: list[str] = []
@@ -57,7 +55,7 @@ def collect_log(
 
 
 def collect_run(
-    entries: Iterable[EvidenceFile],
+    entries: Iterable[RunFile],
     completion: CompletionRule | None = None,
     *,
     exit_code: int | None = None,
@@ -74,7 +72,8 @@ def collect_run(
         where: names the files together in an error.
 
     Raises:
-        EvidenceError: nothing that could be evidence, or files of several jobs and none chosen.
+        EvidenceError: nothing that could be evidence, files of several jobs and none chosen, or a file beyond
+            one of the limits on what it may unpack to or hold.
     """
     files = _by_kind(entries, job, where)
     problems: list[str] = []
@@ -82,7 +81,11 @@ def collect_run(
     this_job = job or trial.job_id or _job_of(files)
     rows, scheduler_file = _scheduler(files.get("scheduler", []), this_job, problems)
     columns = _device_map(files.get("devices", []), problems)
-    logs = tuple(_scan(log, completion, problems) for log in files.get("log", []))
+    required = completion or CompletionRule()
+    if required.steps is None and trial.steps is not None:
+        # Of very many records a log keeps the largest, and the one that it knows to be required.
+        required = replace(required, steps=trial.steps)
+    logs = tuple(_scan(log, required, problems) for log in files.get("log", []))
     samples = files.get("samples", [])
     peak = sampled_peak(
         [(item.name, _text_lines(item, problems)) for item in samples],
@@ -111,8 +114,8 @@ def collect_run(
     return evidence
 
 
-def _by_kind(entries: Iterable[EvidenceFile], job: str | None, where: str) -> dict[str, list[EvidenceFile]]:
-    found: dict[str, list[EvidenceFile]] = {}
+def _by_kind(entries: Iterable[RunFile], job: str | None, where: str) -> dict[str, list[RunFile]]:
+    found: dict[str, list[RunFile]] = {}
     jobs: set[str] = set()
     names: list[str] = []
     for item in sorted(entries, key=lambda item: (not item.name.startswith("training"), item.name)):
@@ -135,62 +138,39 @@ def _by_kind(entries: Iterable[EvidenceFile], job: str | None, where: str) -> di
     return found
 
 
-def _job_of(files: dict[str, list[EvidenceFile]]) -> str:
+def _job_of(files: dict[str, list[RunFile]]) -> str:
     names = (item.name for group in files.values() for item in group)
     return next((job for name in names if (job := job_of(name))), "")
 
 
-@contextmanager
-def _unpacked(file: EvidenceFile) -> Iterator[Callable[[], bytes]]:
-    """Reads the file's next chunk, unpacked if it is gzip, whatever its name says."""
+def _chunks(file: RunFile, problems: list[str]) -> Iterator[bytes]:
+    """The file's bytes in chunks, unpacked within limits."""
     with file.open() as stream:
-        packed = stream.read(2) == _GZIP_MAGIC
-    with file.open() as stream:
-        if packed:
-            # read1 gives back what could be unpacked before a cut; read would drop it.
-            unpacked = gzip.GzipFile(fileobj=stream, mode="rb")
-            yield lambda: unpacked.read1(CHUNK_BYTES)
-        else:
-            yield lambda: stream.read(CHUNK_BYTES)
+        yield from unpacked_chunks(stream, file.name, problems)
 
 
-def _chunks(file: EvidenceFile, problems: list[str]) -> Iterator[bytes]:
-    """The file's bytes in chunks. A gzip file that was cut ends where its readable part ends."""
-    with _unpacked(file) as read:
-        while True:
-            try:
-                chunk = read()
-            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-                problems.append(f"{file.name}: the packed file is damaged or cut ({error})")
-                return
-            if not chunk:
-                return
-            yield chunk
-
-
-def _scan(file: EvidenceFile, completion: CompletionRule | None, problems: list[str]) -> LogFindings:
+def _scan(file: RunFile, completion: CompletionRule | None, problems: list[str]) -> LogFindings:
     return scan_log(_chunks(file, problems), file.name, completion)
 
 
-def _text_lines(file: EvidenceFile, problems: list[str]) -> Iterator[str]:
-    rest = b""
-    for chunk in _chunks(file, problems):
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            yield line.decode("utf-8", "replace")
-    if rest:
-        yield rest.decode("utf-8", "replace")
+def _text_lines(file: RunFile, problems: list[str]) -> Iterator[str]:
+    return text_lines(_chunks(file, problems), file.name, problems)
 
 
-def _json(file: EvidenceFile, problems: list[str]) -> object:
+def _json(file: RunFile, problems: list[str]) -> object:
+    """The file's document; None if it holds none that can be read, which is reported.
+
+    Raises:
+        EvidenceError: it is larger than a document may be.
+    """
     try:
-        return json.loads(b"".join(_chunks(file, problems)).decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+        return read_document(_chunks(file, problems), file.name)
+    except JsonError as error:
         problems.append(f"{file.name}: no JSON ({error})")
         return None
 
 
-def _trial(files: list[EvidenceFile], problems: list[str]) -> tuple[TrialRecord, str, EvidenceLine | None]:
+def _trial(files: list[RunFile], problems: list[str]) -> tuple[TrialRecord, str, EvidenceLine | None]:
     """What the launcher recorded; of several files the trial's own goes first."""
     merged, source, limit = TrialRecord(), "", None
     for file in sorted(files, key=lambda file: (not file.name.startswith("trial"), file.name)):
@@ -212,9 +192,7 @@ def _trial(files: list[EvidenceFile], problems: list[str]) -> tuple[TrialRecord,
     return merged, source, limit
 
 
-def _scheduler(
-    files: list[EvidenceFile], job: str, problems: list[str]
-) -> tuple[tuple[SchedulerRow, ...], str]:
+def _scheduler(files: list[RunFile], job: str, problems: list[str]) -> tuple[tuple[SchedulerRow, ...], str]:
     for file in files:
         rows, found = parse_sacct(_text_lines(file, problems), file.name)
         problems.extend(found)
@@ -243,7 +221,7 @@ def _with_scheduler_status(evidence: RunEvidence) -> RunEvidence:
     return replace(evidence, exit_code=row.exit_code, exit_source=evidence.scheduler_file)
 
 
-def _device_map(files: list[EvidenceFile], problems: list[str]) -> dict[int, str] | None:
+def _device_map(files: list[RunFile], problems: list[str]) -> dict[int, str] | None:
     for file in files:
         document = _json(file, problems)
         if document is None:

@@ -37,6 +37,8 @@ class Diagnosis(StrEnum):
     DEVICE_FAULT = "device_fault"
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
+    PREEMPTED = "preempted"
+    EVICTED = "evicted"
     INSUFFICIENT_GPUS = "insufficient_allocated_gpus"
     PORT_COLLISION = "distributed_port_collision"
     EMPTY_DATALOADER = "empty_dataloader"
@@ -84,7 +86,9 @@ _FACTS: dict[Diagnosis, _Facts] = {
     Diagnosis.RUNTIME: _Facts("software error", "runtime"),
     Diagnosis.DEVICE_FAULT: _Facts("device or kernel fault, not exhaustion", None),
     Diagnosis.TIMEOUT: _Facts("time limit reached", "timeout"),
-    Diagnosis.CANCELLED: _Facts("cancelled or preempted", None),
+    Diagnosis.CANCELLED: _Facts("cancelled", None),
+    Diagnosis.PREEMPTED: _Facts("preempted: others went before it on the same machines", None),
+    Diagnosis.EVICTED: _Facts("evicted by its node", None),
     Diagnosis.INSUFFICIENT_GPUS: _Facts("fewer devices than required", "insufficient_allocated_gpus"),
     Diagnosis.PORT_COLLISION: _Facts("network port already taken", "distributed_port_collision"),
     Diagnosis.EMPTY_DATALOADER: _Facts("no training data", "empty_dataloader"),

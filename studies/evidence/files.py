@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import IO
 
-from studies.evidence.collect import EvidenceFile, collect_log, collect_run
+from studies.evidence.collect import RunFile, collect_log, collect_run
 from studies.evidence.completion import CompletionRule
 from studies.evidence.errors import EvidenceError
 from studies.evidence.outcome import RunEvidence
@@ -56,7 +56,7 @@ def read_evidence(
     return read_log(path, completion, exit_code=exit_code)
 
 
-def _file(path: Path) -> EvidenceFile:
+def _file(path: Path) -> RunFile:
     def opened() -> IO[bytes]:
         try:
             return path.open("rb")
@@ -66,4 +66,4 @@ def _file(path: Path) -> EvidenceFile:
             expected = f"a readable file ({error.strerror})"
             raise EvidenceError(str(path), "path", str(path), expected) from error
 
-    return EvidenceFile(path.name, opened)
+    return RunFile(path.name, opened)

@@ -54,10 +54,13 @@ class LogFindings:
         file: its name.
         line_count: lines in it.
         byte_count: bytes read.
-        steps: record of each completed step.
+        steps: record of each completed step; of very many, of the largest and of the one required.
         announced_steps: the horizon that the trainer announced, or None.
         candidates: everything that may have ended the run, in the order of the log.
         tail: the last lines, numbered.
+        long_lines: lines that say something and are so long that they were read in parts.
+        floods: stretches of 128 KiB with so many messages that those were passed over which repeat others but
+            for their numbers.
     """
 
     file: str
@@ -67,6 +70,8 @@ class LogFindings:
     announced_steps: int | None
     candidates: tuple[Candidate, ...]
     tail: tuple[tuple[int, str], ...]
+    long_lines: int = 0
+    floods: int = 0
 
     def of(self, role: Role) -> list[Candidate]:
         """Candidates of one role that may have ended the run, in the order of the log."""

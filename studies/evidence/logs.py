@@ -1,92 +1,48 @@
 """Reads one log as a stream and keeps what can decide: causes, errors, step records and the tail.
 
-Memory does not grow with the log. For each rule and writer only the first match since the last completed
-step is kept, with a count of the others.
+The work grows with the log and not faster, and memory does not grow with it. One pattern is looked for in
+whole blocks; only the pieces in which it is found are read, each once.
 """
 
 from __future__ import annotations
 
-import re
-from collections import deque
+import heapq
+from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import accumulate
 
-from studies.evidence.completion import STUDY_STEP_PATTERN, CompletionRule
-from studies.evidence.context import (
-    ENGINE_SOURCE,
-    Place,
-    is_advice,
-    is_quotation,
-    place_of,
-    says_exhausted,
-    says_handled,
-)
+from studies.evidence.completion import STUDY_COUNTER, CompletionRule
+from studies.evidence.context import Place
 from studies.evidence.diagnoses import Diagnosis
 from studies.evidence.findings import Candidate, EvidenceLine, LogFindings
-from studies.evidence.lines import LineSplitter, Message, Piece, message_of, shown, text_of
+from studies.evidence.hits import HANDLED, Hit, Hits
+from studies.evidence.lines import (
+    WINDOW_OVERLAP,
+    WINDOWED_FROM,
+    Block,
+    LineSplitter,
+    Piece,
+    shown,
+    windows_of,
+)
+from studies.evidence.quotations import Mark
+from studies.evidence.reading import GATE, GATE_IN_SAMPLE, Reading, read_piece
 from studies.evidence.rule import Role, Rule
-from studies.evidence.rules import RULES
+from studies.evidence.surroundings import Surroundings
 
-TAIL_LINES = 40
-CONTEXT_LINES = 2
-"""Lines kept before and after a line of evidence."""
+IN_SAMPLE = "inside a printed sample"
 
 _BLOCK_BYTES = 128 * 1024
-_LONGEST_KEPT = 4096
+_ENDS_KEPT = 32 * 1024
 _MOST_SOURCES = 256
-_MOST_ERRORS = 200
-_MOST_STEPS = 10_000
-
-# One of these stands in every line that reports an exhaustion as dealt with.
-_HANDLING = (
-    b"retry", b"skipp", b"reduc", b"decreas", b"recover", b"halving", b"falling back", b"ignoring",
-    b"batch size", b"continuing",
-)  # fmt: skip
-
-_STRUCTURE = (
-    b"traceback (most recent", b"file \"", b"pin_memory", b"exception", b"atexit", b"training steps",
-    b"step:",
-)  # fmt: skip
-
-
-def _shortest(texts: Iterable[bytes]) -> tuple[bytes, ...]:
-    """The texts without those that contain another one."""
-    kept: list[bytes] = []
-    for text in sorted(set(texts), key=lambda text: (len(text), text)):
-        if not any(other in text for other in kept):
-            kept.append(text)
-    return tuple(kept)
-
-
-# A line without any of these can't matter: every key of every rule contains one. The short words at the
-# front take the place of many keys, so that a log of gigabytes is asked few questions a line.
-_COMMON = (
-    b"error", b"memory", b"out of", b"out_of", b"kill", b"alloc", b"illegal", b"invalid", b"fail", b"exce",
-    b"sig", b"abort", b"cuda", b"nccl", b"exit", b"oom", b"gpu", b"timed out", b"too ", b"enginecore ",
-    b"no ", b"engine ", b"ed by", b"reset", b"arguments", b"avail", b"terminate", b"shared", b"driver",
-    b"assert",
-)  # fmt: skip
-_KEYED = tuple((key, rule) for rule in RULES for key in rule.keys)
-_NEEDLES = _shortest([*_COMMON, *_STRUCTURE, *_HANDLING, *(key.encode() for key, _ in _KEYED)])
-
-_CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
-_PLANNED_STEPS = re.compile(r"^Total training steps: (\d{1,9})\s*$")
-
-
-@dataclass(eq=False)
-class _Hit:
-    rule: Rule
-    diagnosis: Diagnosis
-    source: str
-    number: int
-    text: str
-    before: list[Piece]
-    after: list[Piece] = field(default_factory=list)
-    place: Place | None = None
-    count: int = 1
-    last: int = 0
-    root: _Hit | None = None
-    survived: str = ""
+_MOST_STEPS = 1000
+_REGION_BYTES = 128 * 1024
+_READ_IN_REGION = 64
+_KINDS_IN_REGION = 160
+_DIGITS = b"0123456789"
+_MOST_REMEMBERED = 2048
+_LONGEST_REMEMBERED = 512
 
 
 @dataclass(eq=False)
@@ -97,7 +53,42 @@ class _Source:
     ignored: bool = False
     announced_handled: bool = False
     chained: bool = False
-    last_error: _Hit | None = None
+    last_error: Hit | None = None
+
+
+@dataclass(eq=False)
+class _Samples:
+    """Which writers are printing a sample, and since which line."""
+
+    since: dict[str, int]
+    fenced: set[str]
+    left: dict[str, int]
+    """Where a line that looked like the program's own ended one: since which line it had been open."""
+    last_writer: str = ""
+
+
+class _Steps:
+    """The records of the largest steps, and of the one that is required."""
+
+    def __init__(self, required: int | None) -> None:
+        self._required = required
+        self._smallest: list[int] = []
+        self.records: dict[int, EvidenceLine] = {}
+
+    def worth_keeping(self, step: int) -> bool:
+        if step in self.records:
+            return False
+        full = len(self._smallest) >= _MOST_STEPS
+        return not full or step > self._smallest[0] or step == self._required
+
+    def keep(self, step: int, line: EvidenceLine) -> None:
+        self.records[step] = line
+        if step == self._required:
+            return
+        if len(self._smallest) < _MOST_STEPS:
+            heapq.heappush(self._smallest, step)
+        else:
+            del self.records[heapq.heapreplace(self._smallest, step)]
 
 
 class LogScanner:
@@ -106,223 +97,356 @@ class LogScanner:
     def __init__(self, file: str, completion: CompletionRule | None = None) -> None:
         self._file = file
         self._completion = completion or CompletionRule()
-        self._any_line_may_be_a_step = self._completion.pattern != STUDY_STEP_PATTERN
+        self._own_steps = not self._completion.is_study_trainer
         self._splitter = LineSplitter()
         self._bytes = 0
-        self._tail: deque[Piece] = deque(maxlen=TAIL_LINES)
-        self._steps: dict[int, EvidenceLine] = {}
+        self._around = Surroundings()
+        self._steps = _Steps(self._completion.steps)
         self._announced: int | None = None
         self._sources: dict[str, _Source] = {}
-        self._open: dict[tuple[str, str], _Hit] = {}
-        self._errors: dict[str, _Hit] = {}
-        self._survived: dict[tuple[str, Diagnosis], _Hit] = {}
-        self._waiting: list[_Hit] = []
+        self._samples = _Samples({}, set(), {})
+        self._hits = Hits()
+        self._readings: dict[bytes, Reading] = {}
+        self._offset = 0
+        self._region = -1
+        self._read_here = 0
+        self._kinds_here: set[bytes] = set()
+        self._flooded = -1
+        self._floods = 0
+        self._long_lines = 0
+        self._last_long = 0
+        self._long_head: bytes | None = None
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes."""
         self._bytes += len(data)
         for start in range(0, len(data), _BLOCK_BYTES):
-            self._take(list(self._splitter.feed(data[start : start + _BLOCK_BYTES])))
+            for block in self._splitter.feed(data[start : start + _BLOCK_BYTES]):
+                self._take(block)
 
     def finish(self) -> LogFindings:
         """The findings. Nothing may be fed afterwards."""
-        self._take(list(self._splitter.finish()))
-        self._place_engine_failures()
+        for block in self._splitter.finish():
+            self._take(block)
+        self._hits.place_engine_failures()
         return LogFindings(
             file=self._file,
             line_count=self._splitter.line_count,
             byte_count=self._bytes,
-            steps=dict(self._steps),
+            steps=dict(self._steps.records),
             announced_steps=self._announced,
-            candidates=self._candidates(),
-            tail=tuple((piece.number, shown(text_of(piece.data[:_LONGEST_KEPT]))) for piece in self._tail),
+            candidates=tuple(self._candidate(hit) for hit in self._hits.in_order()),
+            tail=tuple((piece.number, shown(piece.data)) for piece in self._around.tail()),
+            long_lines=self._long_lines,
+            floods=self._floods,
         )
 
-    def _take(self, pieces: list[Piece]) -> None:
-        """Read the pieces that can matter. What no piece of the block contains, none of them is asked for."""
-        block = b"\n".join([piece.data for piece in pieces]).lower()
-        needles = [needle for needle in _NEEDLES if needle in block]
-        for piece in pieces:
-            if self._waiting:
-                self._continue_contexts(piece)
-            if needles or self._any_line_may_be_a_step:
-                lowered = piece.data.lower()
-                for needle in needles:
-                    if needle in lowered:
-                        self._read(piece, lowered)
-                        break
-                else:
-                    if self._any_line_may_be_a_step:
-                        self._read(piece, lowered)
-            self._tail.append(piece)
+    def _take(self, block: Block) -> None:
+        """Read the pieces of a block that can matter."""
+        self._around.enter(block)
+        if block.window:
+            if self._long_head is None:
+                self._long_head = block.data[:_ENDS_KEPT]
+            self._read_if_it_matters(block.data, 0, len(block.data), block.number, 0)
+            self._offset += len(block.data) - WINDOW_OVERLAP
+        else:
+            if self._long_head is not None:
+                self._close_long_piece(block)
+            self._read_pieces(block)
+            self._offset += len(block.data)
 
-    def _read(self, piece: Piece, lowered: bytes) -> None:
-        text = text_of(piece.data)
-        message = message_of(text)
-        if (self._any_line_may_be_a_step or b"step:" in lowered) and self._record_step(piece, text):
+    def _read_pieces(self, block: Block) -> None:
+        data, size = block.data, len(block.data)
+        position, counted, number, line_end = 0, 0, block.number, -1
+        while position < size:
+            found = self._next(data, position, size)
+            if found is None:
+                return
+            begin = max(data.rfind(b"\n", position, found), data.rfind(b"\r", position, found)) + 1
+            begin = begin or position
+            if line_end < found:
+                line_end = data.find(b"\n", found)
+                line_end = size if line_end < 0 else line_end
+            end = data.find(b"\r", found, line_end)
+            end = line_end if end < 0 else end
+            number += data.count(b"\n", counted, begin)
+            counted = begin
+            if self._is_flooded(begin):
+                position = self._read_kinds(data, begin, number)
+                continue
+            self._read_whole(data, begin, end, number)
+            position = end + 1
+
+    def _read_whole(self, data: bytes, begin: int, end: int, number: int) -> None:
+        if end - begin > WINDOWED_FROM:
+            self._read_long_piece(data, begin, end, number)
+        else:
+            self._read(data[begin:end], number, begin)
+
+    # ---- floods: more to read than a log of this size has to say ----------------------------------------
+
+    def _is_flooded(self, begin: int) -> bool:
+        """Whether so much was read in this region of the log that only new kinds of lines are read on."""
+        region = (self._offset + begin) // _REGION_BYTES
+        if region != self._region:
+            self._region = region
+            self._read_here = 0
+            self._kinds_here.clear()
+        if self._read_here >= _READ_IN_REGION:
+            return True
+        self._read_here += 1
+        return False
+
+    def _read_kinds(self, data: bytes, begin: int, number: int) -> int:
+        """Read from a piece to the end of the region one piece of each kind, and every record of a step.
+
+        Pieces are of one kind if they differ in nothing but digits. Returns where the next piece begins.
+        """
+        if self._flooded != self._region:
+            self._flooded = self._region
+            self._floods += 1
+        stop = min((self._region + 1) * _REGION_BYTES - self._offset, len(data))
+        ends = [end for end in (data.find(b"\n", stop - 1), data.find(b"\r", stop - 1)) if end >= 0]
+        stop = min(ends, default=len(data))
+        pieces = data[begin:stop].replace(b"\r", b"\n").split(b"\n")
+        starts = [begin, *(begin + passed for passed in accumulate(len(piece) + 1 for piece in pieces))]
+        kinds = [piece.translate(None, _DIGITS) for piece in pieces]
+        first = dict(zip(reversed(kinds), range(len(kinds) - 1, -1, -1), strict=True))
+        wanted = {place for kind, place in first.items() if kind not in self._kinds_here}
+        self._kinds_here.update(first)
+        records = self._records(data, begin, stop, pieces, starts)
+        counted = begin
+        for place in sorted(wanted | records):
+            start, end = starts[place], starts[place + 1] - 1
+            if place not in records:
+                # A line that could only end a sample counts too, so that one kind is read or not as a whole.
+                full = self._read_here >= _READ_IN_REGION + _KINDS_IN_REGION
+                if full or GATE_IN_SAMPLE.search(data, start, end) is None:
+                    continue
+                self._read_here += 1
+            number += data.count(b"\n", counted, start)
+            counted = start
+            self._read_whole(data, start, end, number)
+        return stop + 1
+
+    def _records(
+        self, data: bytes, begin: int, stop: int, pieces: list[bytes], starts: list[int]
+    ) -> set[int]:
+        """Places of the pieces that can be the record of a step."""
+        if not self._own_steps:
+            return {place for place, piece in enumerate(pieces) if piece.find(STUDY_COUNTER) >= 0}
+        found, position = set(), begin
+        while (match := self._completion.in_block.search(data, position, stop)) is not None:
+            place = bisect_right(starts, match.start()) - 1
+            found.add(place)
+            position = starts[place + 1]
+            if position >= stop:
+                break
+        return found
+
+    def _next(self, data: bytes, start: int, end: int) -> int | None:
+        """Where the next piece that can matter shows it."""
+        gate = GATE_IN_SAMPLE if self._samples.since else GATE
+        found = gate.search(data, start, end)
+        place = found.start() if found else None
+        if self._own_steps:
+            record = self._completion.in_block.search(data, start, end if place is None else place + 1)
+            if record is None and place is None:
+                return None
+            if record is not None:
+                return min(record.start(), end if place is None else place)
+        return place
+
+    # ---- pieces longer than a window -------------------------------------------------------------------
+
+    def _read_long_piece(self, data: bytes, begin: int, end: int, number: int) -> None:
+        for start, stop in windows_of(begin, end):
+            self._read_if_it_matters(data, start, stop, number, begin)
+        self._read_ends(data[begin : begin + _ENDS_KEPT], data[end - _ENDS_KEPT : end], number)
+
+    def _read_if_it_matters(self, data: bytes, start: int, stop: int, number: int, begin: int) -> None:
+        if self._next(data, start, stop) is None:
             return
-        source = self._source(message.source)
-        if b"traceback (most recent call last)" in lowered:
+        if number != self._last_long:
+            self._long_lines += 1
+            self._last_long = number
+        self._read(data[start:stop], number, begin)
+
+    def _close_long_piece(self, block: Block) -> None:
+        ends = [end for end in (block.data.find(b"\n"), block.data.find(b"\r")) if end >= 0]
+        end = min(ends, default=len(block.data))
+        head, self._long_head = self._long_head or b"", None
+        self._read_ends(head, block.data[max(0, end - _ENDS_KEPT) : end], block.number)
+
+    def _read_ends(self, head: bytes, tail: bytes, number: int) -> None:
+        """A record may begin in the first window of a piece and end in its last."""
+        both = head + b" " + tail
+        step = self._completion.step_in(both)
+        if step is not None:
+            self._record_step(step, both, number)
+
+    # ---- one piece -------------------------------------------------------------------------------------
+
+    def _read(self, data: bytes, number: int, begin: int) -> None:
+        """Read one piece, or one window into it; it begins at byte `begin` of the block."""
+        if self._own_steps or data.find(STUDY_COUNTER) >= 0:
+            step = self._completion.step_in(data)
+            if step is not None:
+                self._record_step(step, data, number)
+                return
+        reading = self._reading(data)
+        if (self._samples.since or reading.mark or reading.fence) and self._belongs_to_sample(
+            reading, number
+        ):
+            if reading.rule is not None and reading.rule.diagnosis is not None:
+                hit = self._hit(reading, None, data, number)
+                if self._hits.survive(hit, IN_SAMPLE):
+                    self._around.keep(hit, begin)
+            return
+        source = self._source(reading.message.source)
+        if reading.traceback:
             source.place = None
-        elif b'file "' in lowered or b"pin_memory" in lowered:
-            source.place = place_of(message.body) or source.place
-        if b"exception" in lowered or b"atexit" in lowered:
-            if any(chain in message.body for chain in _CHAINED):
-                source.chained = True
-                return
-            if message.body.startswith(("Exception ignored in", "Error in atexit")):
-                source.ignored = True
-                return
-        if self._announced is None and b"training steps" in lowered:
-            planned = _PLANNED_STEPS.match(message.body)
-            self._announced = int(planned[1]) if planned else None
-        handled = any(word in lowered for word in _HANDLING) and says_handled(message.body)
-        closed = handled and self._close_handled(message)
-        hit = self._match(piece, message, source, handled)
-        if handled and not closed and hit is None and says_exhausted(message.body):
+        source.place = reading.place or source.place
+        if reading.chained:
+            source.chained = True
+            return
+        if reading.ignored:
+            source.ignored = True
+            return
+        if self._announced is None:
+            self._announced = reading.planned_steps
+        if reading.nothing_fits:
+            self._hits.reopen_handled(reading.message.source)
+        closed = (
+            reading.handled or (reading.no_issue and reading.rule is None)
+        ) and self._hits.close_handled(reading.message)
+        if reading.rule is not None:
+            if not reading.quoted:
+                self._judge(reading, source, data, number, begin)
+        elif reading.handled and not closed and reading.exhausted:
             source.announced_handled = True
+
+    def _reading(self, data: bytes) -> Reading:
+        """What a piece says; of short pieces that come again it is known already."""
+        if len(data) > _LONGEST_REMEMBERED:
+            return read_piece(data)
+        known = self._readings.get(data)
+        if known is None:
+            if len(self._readings) >= _MOST_REMEMBERED:
+                self._readings.clear()
+            known = self._readings[data] = read_piece(data)
+        return known
 
     def _source(self, name: str) -> _Source:
         if name not in self._sources and len(self._sources) >= _MOST_SOURCES:
             name = ""
         return self._sources.setdefault(name, _Source())
 
-    def _record_step(self, piece: Piece, text: str) -> bool:
-        step = self._completion.step_in(text)
-        if step is None:
+    def _record_step(self, step: int, data: bytes, number: int) -> None:
+        if self._steps.worth_keeping(step):
+            self._steps.keep(step, EvidenceLine(self._file, number, shown(data)))
+        self._hits.survive_all(f"a step was completed after it (line {number})")
+        self._samples.since.clear()
+        self._samples.fenced.clear()
+        self._samples.left.clear()
+
+    def _belongs_to_sample(self, reading: Reading, number: int) -> bool:
+        """Whether a piece is part of a sample, after what it does to it."""
+        samples, message = self._samples, reading.message
+        owner = message.writer
+        if owner:
+            samples.last_writer = owner
+        elif not message.stamped and not message.level and samples.last_writer in samples.since:
+            # Some collectors put the writer in front of the first line of a message only.
+            owner = samples.last_writer
+        opened = samples.since.get(owner)
+        if reading.fence and (opened is None or owner in samples.fenced):
+            if opened is None:
+                self._open_sample(owner, number)
+                samples.fenced.add(owner)
+            else:
+                self._end_sample(owner)
+            return True
+        if reading.mark is Mark.CLOSES:
+            since = opened if opened is not None else samples.left.pop(owner, None)
+            if since is not None:
+                self._hits.survive_since(since, owner, IN_SAMPLE)
+            self._end_sample(owner)
+            return opened is not None
+        if reading.mark is Mark.OPENS:
+            if opened is None:
+                self._open_sample(owner, number)
+            return True
+        if opened is None:
             return False
-        if step not in self._steps:
-            if len(self._steps) >= _MOST_STEPS:
-                del self._steps[min(self._steps)]
-            self._steps[step] = EvidenceLine(self._file, piece.number, shown(text))
-        for hit in (*self._open.values(), *self._errors.values()):
-            self._survive(hit, f"a step was completed after it (line {piece.number})")
-        self._open.clear()
-        self._errors.clear()
-        return True
+        own = message.stamped or message.level or reading.mark is Mark.OWN
+        if own:
+            self._end_sample(owner)
+            samples.left[owner] = opened
+        return not own
 
-    def _survive(self, hit: _Hit, why: str) -> None:
-        hit.survived = hit.survived or why
-        known = self._survived.setdefault((hit.rule.name, hit.diagnosis), hit)
-        if known is not hit:
-            known.count += hit.count
+    def _open_sample(self, owner: str, number: int) -> None:
+        if len(self._samples.since) < _MOST_SOURCES:
+            self._samples.since[owner] = number
+            self._samples.left.pop(owner, None)
 
-    def _close_handled(self, message: Message) -> bool:
-        """The line says that an exhaustion was dealt with: the ones its writer printed before are over.
+    def _end_sample(self, owner: str) -> None:
+        self._samples.since.pop(owner, None)
+        self._samples.fenced.discard(owner)
 
-        Returns whether there were any.
-        """
-        closed = False
-        for key, hit in list(self._open.items()):
-            driver = not message.source or message.source.startswith(("TaskRunner", "main_task"))
-            if hit.diagnosis.is_gpu_memory and (driver or hit.source == message.source):
-                self._survive(self._open.pop(key), "reported as handled")
-                closed = True
-        return closed
-
-    def _match(self, piece: Piece, message: Message, source: _Source, handled: bool) -> _Hit | None:
-        body = message.body
-        lowered = body.lower()
-        for key, rule in _KEYED:
-            if key not in lowered:
-                continue
-            match = rule.pattern.search(body)
-            if match is None:
-                continue
-            position = match.start()
-            if rule.diagnosis is None or is_quotation(body, position) or is_advice(body[:position]):
-                return None
-            return self._hit(piece, message, source, rule, position, handled)
-        return None
-
-    def _hit(
-        self, piece: Piece, message: Message, source: _Source, rule: Rule, position: int, handled: bool
-    ) -> _Hit:
-        assert rule.diagnosis is not None
-        hit = _Hit(
-            rule=rule,
-            diagnosis=_placed(rule, rule.diagnosis, source.place),
-            source=message.source,
-            number=piece.number,
-            text=shown(text_of(piece.data), position),
-            before=[item for item in list(self._tail)[-CONTEXT_LINES:] if item.number < piece.number],
-            place=source.place,
-            last=piece.number,
-        )
-        self._waiting.append(hit)
-        if source.chained and source.last_error:
-            hit.root = source.last_error.root or source.last_error
+    def _judge(self, reading: Reading, source: _Source, data: bytes, number: int, begin: int) -> None:
+        """Keep a match as what may have ended the run, or as something that it survived."""
+        rule, message = reading.rule, reading.message
+        assert rule is not None
+        why = self._why_survived(reading, source)
+        root = (source.last_error.root or source.last_error) if source.chained and source.last_error else None
+        hit = None if why or root else self._hits.repeats(rule, message.source, message.body)
+        if hit is None:
+            hit = self._hit(reading, source.place, data, number)
+            hit.root = root
+            if not why:
+                self._hits.keep(hit, message.body)
+            if not why or self._hits.survive(hit, why):
+                self._around.keep(hit, begin)
         source.chained = False
         source.last_error = hit
         source.place = None
-        if source.ignored and rule.role is Role.ERROR:
+
+    def _why_survived(self, reading: Reading, source: _Source) -> str:
+        """Why a match can't have ended the run, as far as its own line says, or empty."""
+        role = reading.rule.role if reading.rule else None
+        if source.ignored and role is Role.ERROR:
             source.ignored = False
-            self._survive(hit, "raised while objects were being cleaned up")
-        elif handled or (source.announced_handled and hit.diagnosis.is_gpu_memory):
+            return "raised while objects were being cleaned up"
+        announced = source.announced_handled and reading.rule is not None and reading.rule.is_gpu_memory
+        if reading.handled or announced:
             source.announced_handled = False
-            self._survive(hit, "reported as handled")
-        elif message.level == "WARNING" and rule.role in (Role.CAUSE, Role.ERROR):
-            self._survive(hit, "logged as a warning")
-        elif rule.role is Role.ERROR:
-            self._keep_error(hit, message.body)
-        else:
-            self._keep(hit)
-        return hit
+            return HANDLED
+        if reading.no_issue and role in (Role.CAUSE, Role.CONSEQUENCE):
+            return "says itself that it may be no failure"
+        if reading.message.level == "WARNING" and role in (Role.CAUSE, Role.ERROR):
+            return "logged as a warning"
+        return ""
 
-    def _keep(self, hit: _Hit) -> None:
-        if hit.rule.name == "nccl_host_buffer":
-            # NCCL prints the failed call first, and only now which memory it was about.
-            called = self._open.get(("nccl_cuda_failure", hit.source))
-            if called:
-                called.diagnosis = Diagnosis.HOST_MEMORY
-        known = self._open.setdefault((hit.rule.name, hit.source), hit)
-        if known is not hit:
-            known.count += 1
-        elif len(self._open) > _MOST_SOURCES * 4:
-            del self._open[next(reversed(self._open))]
+    def _hit(self, reading: Reading, place: Place | None, data: bytes, number: int) -> Hit:
+        rule = reading.rule
+        assert rule is not None
+        assert rule.diagnosis is not None
+        behind = len(data) - len(reading.message.body)
+        return Hit(
+            rule=rule,
+            diagnosis=_placed(rule, rule.diagnosis, place),
+            writer=reading.message.writer,
+            source=reading.message.source,
+            number=number,
+            text=shown(data, behind + reading.position),
+            place=place,
+        )
 
-    def _keep_error(self, hit: _Hit, body: str) -> None:
-        key = body[:200].strip()
-        known = self._errors.pop(key, hit)
-        if known is not hit:
-            known.count += 1
-            known.last = hit.number
-        self._errors[key] = known
-        if len(self._errors) > _MOST_ERRORS:
-            del self._errors[next(iter(self._errors))]
-
-    def _continue_contexts(self, piece: Piece) -> None:
-        for hit in self._waiting:
-            if piece.number > hit.number and len(hit.after) < CONTEXT_LINES:
-                hit.after.append(Piece(piece.number, piece.data[:_LONGEST_KEPT]))
-        self._waiting = [hit for hit in self._waiting if len(hit.after) < CONTEXT_LINES]
-
-    def _place_engine_failures(self) -> None:
-        """An exhaustion inside an engine process that then failed to start belongs to its start-up."""
-        if not any(name == "engine_start_failed" for name, _ in self._open):
-            return
-        for hit in self._open.values():
-            if hit.rule.by_place and hit.place is None and ENGINE_SOURCE.search(hit.source):
-                hit.diagnosis = Diagnosis.ROLLOUT_INIT_MEMORY
-
-    def _candidates(self) -> tuple[Candidate, ...]:
-        hits = [*self._open.values(), *self._survived.values()]
-        errors = list(self._errors.values())
-        if errors:
-            ending = errors[-1]
-            if ending.root and ending.root.rule.role is Role.ERROR and not ending.root.survived:
-                ending = ending.root
-            for hit in errors:
-                if hit is not ending:
-                    before = hit.number < ending.number
-                    hit.survived = "other errors followed" if before else "followed from another"
-            hits.extend([*errors, ending])
-        distinct = {id(hit): hit for hit in hits}.values()
-        return tuple(self._candidate(hit) for hit in sorted(distinct, key=lambda hit: hit.number))
-
-    def _candidate(self, hit: _Hit) -> Candidate:
+    def _candidate(self, hit: Hit) -> Candidate:
+        assert hit.rule.diagnosis is not None
         around = [*hit.before, Piece(hit.number, hit.text.encode()), *hit.after]
-        context = tuple((item.number, shown(text_of(item.data))) for item in around)
+        context = tuple((item.number, shown(item.data)) for item in around)
         return Candidate(
             hit.diagnosis,
             hit.rule.role,

@@ -3,7 +3,8 @@
 In this order, the first that applies decides; everything else that was found is shown beside it:
 
 1. another process used the device: contamination, whatever else is true;
-2. the record of the last required step and exit 0: completed;
+2. the record of the last required step and exit 0: completed, if memory was sampled. A completion without
+   a peak says nothing about memory, so its evidence is missing;
 3. exit 0 without that record: missing completion evidence. Peaks and messages don't replace the record;
 4. the first cause in the log that nobody handled and no completed step followed;
 5. the scheduler's or the launcher's own record of why it ended the job;
@@ -15,6 +16,7 @@ In this order, the first that applies decides; everything else that was found is
 
 from __future__ import annotations
 
+import math
 import signal as signals
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,12 +24,15 @@ from dataclasses import dataclass
 from studies.evidence.completion import CompletionRule
 from studies.evidence.diagnoses import Diagnosis, Outcome
 from studies.evidence.findings import Candidate, EvidenceLine, LogFindings
+from studies.evidence.lines import LONGEST_PIECE
 from studies.evidence.rule import Role
 from studies.evidence.samples import SampledPeak
 from studies.evidence.scheduler import SchedulerRow
 
 EXIT_STATUS = "exit status"
 """Stands for a file name where the exit status itself is the evidence."""
+
+NO_PEAK = "The final step has its record, but no memory was sampled: without a peak there is no label."
 
 _TIMEOUT_STATUS = 124
 """Exit status of GNU `timeout` when it ended the command."""
@@ -39,7 +44,7 @@ _SCHEDULER_STATES = {
     "NODE_FAIL": Diagnosis.ENVIRONMENT,
     "BOOT_FAIL": Diagnosis.ENVIRONMENT,
     "CANCELLED": Diagnosis.CANCELLED,
-    "PREEMPTED": Diagnosis.CANCELLED,
+    "PREEMPTED": Diagnosis.PREEMPTED,
     "REVOKED": Diagnosis.CANCELLED,
 }
 _SIGNALS: dict[int, Diagnosis] = {
@@ -161,6 +166,8 @@ def derive_outcome(evidence: RunEvidence, rule: CompletionRule | None = None) ->
     elif code == 0 and killed_by is None and record is not None:
         diagnosis, deciding = None, record
         reason = f"Step {required} of {required} has its record, and the exit code is 0."
+        if not _has_peak(evidence.peak):
+            diagnosis, reason = Diagnosis.MISSING_EVIDENCE, NO_PEAK
     elif code == 0 and killed_by is None:
         diagnosis, deciding = Diagnosis.MISSING_COMPLETION_EVIDENCE, _last_line(evidence)
         reason = _missing_record(evidence, required)
@@ -186,7 +193,10 @@ def derive_outcome(evidence: RunEvidence, rule: CompletionRule | None = None) ->
         last_step=max((step for log in evidence.logs for step in log.steps), default=None),
         exit_code=code,
         signal=killed_by,
-        problems=evidence.problems + (evidence.peak.problems if evidence.peak else ()),
+        problems=evidence.problems
+        + (evidence.peak.problems if evidence.peak else ())
+        + tuple(_long_lines(log) for log in evidence.logs if log.long_lines)
+        + tuple(_floods(log) for log in evidence.logs if log.floods),
         claimed_kind=evidence.claimed_kind,
     )
 
@@ -195,6 +205,24 @@ def _outcome(diagnosis: Diagnosis | None) -> Outcome:
     if diagnosis is None:
         return Outcome.COMPLETED
     return Outcome.MEMORY_FAILURE if diagnosis.is_gpu_memory else Outcome.UNRESOLVED
+
+
+def _has_peak(peak: SampledPeak | None) -> bool:
+    """Whether memory was sampled: a finite number of MiB above zero."""
+    return peak is not None and peak.mib is not None and math.isfinite(peak.mib) and peak.mib > 0
+
+
+def _long_lines(log: LogFindings) -> str:
+    lines = "1 line is" if log.long_lines == 1 else f"{log.long_lines} lines are"
+    return f"{log.file}: {lines} longer than {LONGEST_PIECE >> 10} KiB and read in overlapping parts"
+
+
+def _floods(log: LogFindings) -> str:
+    stretches = "1 stretch" if log.floods == 1 else f"{log.floods} stretches"
+    return (
+        f"{log.file}: in {stretches} of 128 KiB messages follow so closely that those were passed over which"
+        " repeat others but for their numbers"
+    )
 
 
 def _announced(evidence: RunEvidence) -> int | None:

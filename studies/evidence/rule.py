@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import Enum
 
 from studies.evidence.diagnoses import Diagnosis as D
+from studies.evidence.patterns import Pattern, linear
 
 
 class Role(Enum):
@@ -34,6 +34,8 @@ class Rule:
         diagnosis: what it stands for; None for advice.
         keys: lower-case texts; every matching line contains one of them.
         pattern: looked for in the body of a line.
+        unless: where this is found too, the row does not match.
+        gate: pattern that stands for the keys where these are too common to look for in a whole log.
         by_place: the traceback above the line says where it happened, and may change the diagnosis.
         host_if_pinned: the same text is printed when page-locked host memory runs out.
     """
@@ -42,9 +44,23 @@ class Rule:
     role: Role
     diagnosis: D | None
     keys: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: Pattern
+    unless: Pattern | None = None
+    gate: str = ""
     by_place: bool = False
     host_if_pinned: bool = False
+
+    @property
+    def is_gpu_memory(self) -> bool:
+        """Whether a match is an outcome of GPU memory, wherever it arose."""
+        return self.diagnosis is not None and self.diagnosis.is_gpu_memory
+
+    def position_in(self, body: bytes) -> int | None:
+        """Where the row matches, or None."""
+        found = self.pattern.search(body)
+        if found is None or (self.unless is not None and self.unless.search(body) is not None):
+            return None
+        return found.start()
 
 
 def row(
@@ -54,8 +70,20 @@ def row(
     keys: str,
     pattern: str,
     *,
+    unless: str = "",
+    gate: str = "",
     by_place: bool = False,
     host_if_pinned: bool = False,
 ) -> Rule:
     """A row, in the order in which it is read: weight, meaning, name, keys (parted by `|`), pattern."""
-    return Rule(name, role, diagnosis, tuple(keys.split("|")), re.compile(pattern), by_place, host_if_pinned)
+    return Rule(
+        name,
+        role,
+        diagnosis,
+        tuple(keys.split("|")),
+        linear(pattern),
+        linear(unless) if unless else None,
+        gate,
+        by_place,
+        host_if_pinned,
+    )

@@ -16,13 +16,19 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from studies.evidence.errors import EvidenceError
+
 NOMINAL_INTERVAL_NS = 100_000_000
 """The study's sampling interval: 100 ms."""
 
 LONGEST_GAP_INTERVALS = 10
 """A longer silence of the sampler, in intervals, is reported."""
 
+MOST_DEVICES = 1024
+"""Device columns of one file."""
+
 _MOST_PROBLEMS = 20
+_MOST_DIGITS = 19
 
 
 @dataclass(frozen=True)
@@ -140,7 +146,8 @@ def _layout(cells: list[str]) -> tuple[_Layout | None, bool]:
 
 
 def _is_whole(cell: str) -> bool:
-    return cell.isascii() and cell.removeprefix("-").isdecimal()
+    digits = cell.removeprefix("-")
+    return len(digits) <= _MOST_DIGITS and digits.isascii() and digits.isdecimal()
 
 
 def _is_number(cell: str) -> bool:
@@ -185,6 +192,8 @@ def read_rows(lines: Iterable[str], file: str, problems: _Problems | None = None
                 continue
             if is_header:
                 continue
+        if layout.width > MOST_DEVICES:
+            raise EvidenceError(file, "columns", layout.width, f"at most {MOST_DEVICES}")
         if len(cells) != layout.width:
             found.note(f"{file} line {number}: {len(cells)} cells, expected {layout.width}")
             continue
@@ -194,15 +203,22 @@ def read_rows(lines: Iterable[str], file: str, problems: _Problems | None = None
             found.note(f"{file} line {number}: {line[:80]!r} is no row of samples")
 
 
+def _whole(cell: str) -> int:
+    """A whole number that a time in nanoseconds can be, or a device."""
+    if not _is_whole(cell):
+        raise ValueError(cell)
+    return int(cell)
+
+
 def _row(cells: list[str], layout: _Layout) -> SampleRow:
     if layout.index is not None and layout.value is not None:
-        values = {int(cells[layout.index]): _mib(cells[layout.value])}
+        values = {_whole(cells[layout.index]): _mib(cells[layout.value])}
     else:
         values = {device: _mib(cells[position]) for device, position in layout.memory.items()}
     step = cells[layout.step] if layout.step is not None else ""
     phase = cells[layout.phase] if layout.phase is not None else ""
     return SampleRow(
-        timestamp_ns=int(cells[layout.time]),
+        timestamp_ns=_whole(cells[layout.time]),
         values={device: value for device, value in values.items() if value is not None},
         step=int(step) if _is_whole(step) else None,
         phase=phase or None,
@@ -242,6 +258,8 @@ def sampled_peak(
                 _check_step(file, previous, row.timestamp_ns, limit, problems)
             previous = row.timestamp_ns
             for column, mib in row.values.items():
+                if column not in peaks and len(peaks) >= MOST_DEVICES:
+                    raise EvidenceError(file, "devices", f"over {MOST_DEVICES}", f"at most {MOST_DEVICES}")
                 for largest in (peaks, phased) if row.phase else (peaks,):
                     if column not in largest or mib > largest[column].mib:
                         name = (devices or {}).get(column, f"device {column}")

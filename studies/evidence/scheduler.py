@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from host.kinds import SACCT_FIELDS
+from studies.evidence.errors import EvidenceError
 
-_WHOLE = re.compile(r"^[0-9]{1,15}$")
-_EXIT = re.compile(r"^([0-9]{1,9}):([0-9]{1,9})$")
+MOST_ROWS = 100_000
+"""Rows of one file; accounting of a whole cluster is another matter than that of a run."""
+
+_MOST_PROBLEMS = 20
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,14 @@ def parse_sacct(
         lines: with or without a header. Without one, the fields are `SACCT_FIELDS`.
         file: named in problems.
         zone: time zone of the cluster, if known.
+
+    Raises:
+        EvidenceError: more than `MOST_ROWS` rows.
     """
     names: tuple[str, ...] = SACCT_FIELDS
     rows: list[SchedulerRow] = []
     problems: list[str] = []
+    unread = 0
     for number, line in enumerate(lines, start=1):
         text = line.lstrip("\ufeff").strip()
         if not text:
@@ -76,10 +82,17 @@ def parse_sacct(
         if len(cells) == len(names) + 1 and not cells[-1]:
             cells.pop()
         if len(cells) != len(names):
+            unread += 1
+            if unread > _MOST_PROBLEMS:
+                continue
             wanted = f"{len(names)} ({'|'.join(names)})"
             problems.append(f"{file} line {number}: {len(cells)} fields, expected {wanted}")
             continue
+        if len(rows) >= MOST_ROWS:
+            raise EvidenceError(file, "rows", f"over {MOST_ROWS}", f"at most {MOST_ROWS} rows of accounting")
         rows.append(_row(number, text, dict(zip(names, cells, strict=True)), zone))
+    if unread > _MOST_PROBLEMS:
+        problems.append(f"{file}: {unread - _MOST_PROBLEMS} more lines with another number of fields")
     return tuple(rows), tuple(problems)
 
 
@@ -87,7 +100,8 @@ def _row(number: int, text: str, cells: dict[str, str], zone: tzinfo | None) -> 
     shown = cells.get("JobID", "") or cells.get("JobIDRaw", "")
     job, _, step = shown.partition(".")
     state, _, rest = cells.get("State", "").strip().partition(" ")
-    status = _EXIT.match(cells.get("ExitCode", "").strip())
+    code, _, signal = cells.get("ExitCode", "").strip().partition(":")
+    both = _is_whole(code, 9) and _is_whole(signal, 9)
     elapsed = cells.get("ElapsedRaw", "").strip()
     return SchedulerRow(
         line=number,
@@ -98,15 +112,19 @@ def _row(number: int, text: str, cells: dict[str, str], zone: tzinfo | None) -> 
         name=cells.get("JobName", ""),
         state=state.rstrip("+"),
         cancelled_by=rest.removeprefix("by").strip() if state.startswith("CANCELLED") else "",
-        exit_code=int(status[1]) if status else None,
-        signal=int(status[2]) if status else None,
+        exit_code=int(code) if both else None,
+        signal=int(signal) if both else None,
         start=_time(cells.get("Start", ""), zone),
         end=_time(cells.get("End", ""), zone),
-        elapsed_seconds=int(elapsed) if _WHOLE.match(elapsed) else None,
+        elapsed_seconds=int(elapsed) if _is_whole(elapsed, 15) else None,
         allocated=cells.get("AllocTRES", ""),
         nodes=cells.get("NodeList", ""),
         reason=cells.get("Reason", ""),
     )
+
+
+def _is_whole(text: str, most_digits: int) -> bool:
+    return len(text) <= most_digits and text.isascii() and text.isdigit()
 
 
 def _time(text: str, zone: tzinfo | None) -> datetime | None:

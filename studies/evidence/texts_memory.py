@@ -94,17 +94,17 @@ CUDA_LIBRARIES = [
     # NCCL, a buffer in page-locked host memory; follows the line of the next rule and changes its meaning.
     _row(
         _CAUSE, D.HOST_MEMORY, "nccl_host_buffer", "cuda host alloc",
-        r"NCCL WARN Failed to CUDA host alloc",
+        r"\bFailed to CUDA host alloc\b",
     ),
     # NCCL 2.x, with NCCL_DEBUG=WARN or as "Last error:" of PyTorch; the number came with 2.18.
     _row(
         _CAUSE, D.CUDA_LIBRARY_ALLOCATION, "nccl_cuda_failure", "cuda failure",
-        r"Cuda failure (?:\d+ )?'out of memory'",
+        r"Cuda failure (?:\d+ )?['\"]?out of memory",
     ),
-    # NCCL 2.x, a buffer on the device.
+    # NCCL 2.x, a buffer on the device: its own warning, or the "Last error:" that PyTorch quotes without it.
     _row(
         _CAUSE, D.CUDA_LIBRARY_ALLOCATION, "nccl_device_buffer", "failed to cuda",
-        r"NCCL WARN Failed to CUDA (?:m|c)alloc",
+        r"\bFailed to CUDA (?:m|c)alloc\b",
     ),
 ]  # fmt: skip
 
@@ -113,6 +113,11 @@ HOST_ALLOCATIONS = [
     _row(
         _CAUSE, D.HOST_MEMORY, "cuda_host_alloc", "hostalloc|mallochost|hostregister",
         r"\b(?:cudaHostAlloc|cudaMallocHost|cudaHostRegister|cuMemHostAlloc)\b.*(?:fail|out of memory)",
+    ),
+    # The memory saver under SGLang: its copy of what it takes off the device, in page-locked memory.
+    _row(
+        _CAUSE, D.HOST_MEMORY, "memory_saver_backup", "func=pause",
+        r"\b(?:CUresult|cudaError) error:?\s+(?:result=)?2\b.*\bfunc=pause\b",
     ),
     # PyTorch 1.x and 2.x, allocation on the processor.
     _row(
@@ -133,6 +138,11 @@ HOST_ALLOCATIONS = [
         _CAUSE, D.HOST_MEMORY, "bad_alloc", "bad_alloc",
         r"(?:what\(\):|instance of|Error:).*std::bad_alloc",
     ),
+    # TensorFlow's allocators on the processor.
+    _row(
+        _CAUSE, D.HOST_MEMORY, "tensorflow_cpu", "oom when allocating tensor",
+        r"OOM when allocating tensor.*\ballocator (?:cpu|mklcpu|cuda_host_bfc|gpu_host_bfc)\b",
+    ),
     # Linux errno 12, as Python, Java and the shell print it.
     _row(
         _CAUSE, D.HOST_MEMORY, "errno_12", "cannot allocate memory",
@@ -144,7 +154,8 @@ DEVICE_MEMORY = [
     # PyTorch 1.13 and later. Ray repeats the class in front of a nested trace: not that form.
     _row(
         _CAUSE, D.CUDA_OOM, "torch_oom_class", "outofmemoryerror:",
-        r"\btorch(?:\.cuda)?\.OutOfMemoryError: (?!ray::)\S", by_place=True,
+        r"\btorch(?:\.cuda)?\.OutOfMemoryError: \S",
+        unless=r"\btorch(?:\.cuda)?\.OutOfMemoryError: ray::", by_place=True,
     ),
     # PyTorch of every version; HIP and XPU builds say the same.
     _row(
@@ -159,7 +170,7 @@ DEVICE_MEMORY = [
     # The same message with its head cut off; "capacty" is how PyTorch 2.1 spelt it.
     _row(
         _CAUSE, D.CUDA_OOM, "torch_oom_tail", "tried to allocate",
-        r"Tried to allocate [\d.]+ ?[KMGT]i?B\b.{0,40}\bGPU \d+.{0,60}\btotal capaci?ty", by_place=True,
+        r"Tried to allocate [\d.]+ ?[KMGT]i?B\b.*\bGPU \d+.*\btotal capaci?ty", by_place=True,
     ),
     # vLLM's sleep-mode allocator, on wake-up.
     _row(
@@ -179,6 +190,18 @@ DEVICE_MEMORY = [
         pattern=r"\bcudaErrorMemoryAllocation\b|\bCUDA_ERROR_OUT_OF_MEMORY\b"
         r"|\bcudaMalloc(?:Async)? failed: out of memory",
     ),
+    # The memory saver under SGLang and slime: the driver's status 2 for memory of the device. Its note that
+    # the caller will free its cache and ask again is another line, and no failure.
+    _row(
+        _CAUSE, D.CUDA_OOM, "memory_saver_oom", "curesult error|cudaerror error",
+        r"\b(?:CUresult|cudaError) error:?\s+(?:result=)?2\b", by_place=True,
+    ),
+    # Wrappers of the driver that print its status as a number.
+    _row(
+        _CAUSE, D.CUDA_OOM, "driver_status_2", "cumemcreate|cumemalloc",
+        r"\bcuMem(?:Create|Alloc\w*)\b.*\b(?:error|status|result|returned|failed with)[ :=(]+2\b",
+        by_place=True,
+    ),
     # Triton, loading a kernel.
     _row(
         _CAUSE, D.CUDA_OOM, "triton_oom", "triton error", r"Triton Error \[CUDA\]: out of memory",
@@ -189,10 +212,31 @@ DEVICE_MEMORY = [
         _CAUSE, D.CUDA_OOM, "cupy_oom", "out of memory allocating",
         r"cupy\.cuda\.memory\.OutOfMemoryError: Out of memory allocating", by_place=True,
     ),
-    # JAX.
+    # JAX on GPUs.
     _row(
         _CAUSE, D.CUDA_OOM, "xla_oom", "resource_exhausted",
         r"RESOURCE_EXHAUSTED: Out of memory (?:while trying to allocate|allocating)", by_place=True,
+    ),
+    # XLA's compiler for TPUs. The on-chip scratch memories (vmem, smem) are not the device's memory.
+    _row(
+        _CAUSE, D.CUDA_OOM, "xla_hbm", "in memory space hbm", r"[Rr]an out of memory in memory space hbm\b",
+        by_place=True,
+    ),
+    # XLA's runtime on TPUs: a buffer, or the program itself, finds no room.
+    _row(
+        _CAUSE, D.CUDA_OOM, "xla_tpu_runtime", "that was not possible",
+        r"Attempting to (?:allocate|reserve) [\d.]+[KMG].*That was not possible\.", by_place=True,
+    ),
+    # TensorFlow: the allocator's name says whose memory it is.
+    _row(
+        _CAUSE, D.CUDA_OOM, "tensorflow_oom", "oom when allocating tensor",
+        r"OOM when allocating tensor.*(?:\ballocator GPU_\d+_bfc\b|device:GPU:\d+ by allocator)",
+        by_place=True,
+    ),
+    # TensorFlow's allocator, before the operation fails, or does without.
+    _row(
+        _CONSEQUENCE, D.CUDA_OOM, "tensorflow_allocator", "ran out of memory trying to allocate",
+        r"Allocator \(GPU_\d+_bfc\) ran out of memory trying to allocate",
     ),
     # bitsandbytes, from its C++ part.
     _row(
@@ -251,7 +295,7 @@ HOST_KILLS = [
     # systemd, Kubernetes and container runtimes.
     _row(
         _CAUSE, D.HOST_MEMORY, "oom_killed", "oom killer|oomkilled|systemd-oomd",
-        r"\bsystemd-oomd\b.*: Killed .* due to memory|killed by the OOM killer\b"
-        r"|\bOOMKilled\b(?!\W{1,4}false)",
+        r"\bsystemd-oomd\b.*: Killed .* due to memory|killed by the OOM killer\b|\bOOMKilled\b",
+        unless=r"\bOOMKilled\W+false\b",
     ),
 ]  # fmt: skip

@@ -13,11 +13,23 @@ DEVICE_FAULTS = [
     _row(
         _CAUSE, D.DEVICE_FAULT, "cuda_fault",
         "illegal memory access|misaligned address|illegal instruction|assert triggered"
-        "|launch failure|ecc error|launch timed out|invalid program counter",
-        r"(?:CUDA|Cuda|CUBLAS|Triton)\b.{0,40}?(?:an illegal memory access was encountered"
+        "|launch failure|ecc error|launch timed out|invalid program counter|hardware stack error"
+        "|nvlink or a hardware error",
+        r"(?:CUDA|Cuda|CUBLAS|Triton)\b.*(?:an illegal memory access was encountered"
         r"|misaligned address|an illegal instruction was encountered|device-side assert triggered"
-        r"|unspecified launch failure|uncorrectable ECC error encountered"
-        r"|the launch timed out and was terminated|invalid program counter)",
+        r"|unspecified launch failure|uncorrectable ECC error encountered|hardware stack error"
+        r"|the launch timed out and was terminated|invalid program counter"
+        r"|nvlink or a hardware error)",
+    ),
+    # NVLink: the runtime's sentence, and the fabric manager's.
+    _row(
+        _CAUSE, D.DEVICE_FAULT, "nvlink", "nvlink",
+        r"uncorrectable NVLink error|(?i:\bnvlink\b.*\bfatal error\b|\bfatal\b.*\bnvlink\b.*\berror\b)",
+    ),
+    # ROCm's runtime.
+    _row(
+        _CAUSE, D.DEVICE_FAULT, "rocm_fault", "memory access fault by gpu",
+        r"Memory access fault by GPU node-\d+",
     ),
     # bitsandbytes.
     _row(
@@ -26,10 +38,15 @@ DEVICE_FAULTS = [
     ),
     # NVIDIA kernel driver and nvidia-smi.
     _row(
-        _CAUSE, D.DEVICE_FAULT, "gpu_lost", "fallen off the bus|gpu is lost",
-        r"GPU has fallen off the bus|\bGPU is lost\b",
+        _CAUSE, D.DEVICE_FAULT, "gpu_lost", "fallen off the bus|gpu is lost|determine the device handle",
+        r"GPU has fallen off the bus|\bGPU is lost\b|Unable to determine the device handle for GPU",
     ),
-    _row(_ERROR, D.DEVICE_FAULT, "xid", "xid (", r"NVRM: Xid \("),
+    # Numbers of Xid that report a clean-up after something else, or a repair that went well.
+    _row(
+        _CONSEQUENCE, D.DEVICE_FAULT, "xid_follows", "xid (",
+        r"\bNVRM: Xid \([^)]*\): (?:43|45|63|92),",
+    ),
+    _row(_CAUSE, D.DEVICE_FAULT, "xid", "xid (", r"\bNVRM: Xid \("),
     # Triton: shared memory of a multiprocessor, which no other configuration of the run's memory changes.
     _row(
         _ERROR, D.RUNTIME, "triton_resources", "out of resource",
@@ -48,7 +65,7 @@ SYSTEM = [
     _row(
         _CAUSE, D.ENVIRONMENT, "shared_memory", "shared memory",
         r"out of shared memory|insufficient shared memory \(shm\)"
-        r"|unable to (?:open|mmap|resize|allocate).{0,60}shared memory",
+        r"|unable to (?:open|mmap|resize|allocate)\b.*\bshared memory",
     ),
     _row(
         _CAUSE, D.ENVIRONMENT, "torch_shm_file", "</torch_",
@@ -111,7 +128,7 @@ RESOURCES = [
     ),
     # huggingface_hub through requests or httpx.
     _row(
-        _ERROR, D.HF_RATE_LIMIT, "hub_429", "429",
+        _ERROR, D.HF_RATE_LIMIT, "hub_429", "429 too many|429 client|error: 429",
         r"\b429 (?:Client Error: )?Too Many Requests\b.*(?:huggingface|hf\.co|rate limit)"
         r"|HfHubHTTPError: 429\b",
     ),
@@ -125,7 +142,7 @@ CONFIGURATION = [
     ),
     # Hydra and OmegaConf.
     _row(
-        _CAUSE, D.CONFIGURATION, "hydra", "override|not in struct|errors.",
+        _CAUSE, D.CONFIGURATION, "hydra", "could not override|not in struct|conf.errors.|hydra.errors.",
         r"^Could not override '|^Key '[^']*' is not in struct"
         r"|\bomegaconf\.errors\.\w+: |\bhydra\.errors\.\w+: ",
     ),
@@ -163,8 +180,25 @@ LIMITS = [
     # Slurm step daemon; srun repeats it.
     _row(_CAUSE, D.TIMEOUT, "slurm_time_limit", "time limit", r"CANCELLED AT \S+ DUE TO TIME LIMIT"),
     _row(
-        _CAUSE, D.CANCELLED, "slurm_preempted", "cancelled at",
-        r"CANCELLED AT \S+ DUE TO (?:PREEMPTION|JOB REQUEUE)",
+        _CAUSE, D.PREEMPTED, "slurm_preempted", "cancelled at", r"CANCELLED AT \S+ DUE TO PREEMPTION",
+    ),
+    _row(
+        _CAUSE, D.CANCELLED, "slurm_requeued", "cancelled at", r"CANCELLED AT \S+ DUE TO JOB REQUEUE",
+    ),
+    # Kubernetes' scheduler, and machines that the cloud takes back.
+    _row(
+        _CAUSE, D.PREEMPTED, "preempted_elsewhere",
+        "preempted by|preempting to accommodate|preemptionbyscheduler|interruption notice|was preempted"
+        "|preemption notice",
+        r"\bPreempted by (?:a? ?pod|default/|\S+/\S+ on node)|\bpreempting to accommodate a higher priority"
+        r"|\bPreemptionByScheduler\b|(?i:\bspot\b.*\binterruption notice\b)"
+        r"|(?i:\b(?:instance|vm|machine|node)\b.*\b(?:was preempted|preemption notice))",
+    ),
+    # Kubernetes' kubelet and eviction API: the node was short of memory, disk or process numbers.
+    _row(
+        _CAUSE, D.EVICTED, "evicted", "low on resource|the node had condition|reason:|evictionbyeviction",
+        r"\bThe node was low on resource: |\bThe node had condition: \[|\bReason:\s+Evicted\b"
+        r"|\bEvictionByEvictionAPI\b",
     ),
     _row(_CAUSE, D.ENVIRONMENT, "slurm_node", "cancelled at", r"CANCELLED AT \S+ DUE TO NODE FAILURE"),
     _row(
@@ -204,8 +238,9 @@ KILLS = [
         r"Signal 9 \(SIGKILL\) received by PID|exitcode\s*: -9\b|failed \(exitcode: -9\)|died from signal 9",
     ),
     _row(
-        _KILL, D.KILLED_UNKNOWN_CAUSE, "status_137", "137|exit code -9",
-        r"\bexit(?:ed with)? (?:code|status):? 137\b|\bexit code -9\b",
+        _KILL, D.KILLED_UNKNOWN_CAUSE, "status_137",
+        "code 137|code: 137|status 137|status: 137|exit code -9|return code = -9",
+        r"\bexit(?:ed with)? (?:code|status):? 137\b|\bexit code -9\b|\bexits with return code = -9\b",
     ),
     _row(
         _KILL, D.KILLED_UNKNOWN_CAUSE, "shell_killed", "killed",
@@ -285,6 +320,8 @@ EXCEPTIONS = [
     # Last line of any Python traceback.
     _row(
         _ERROR, D.RUNTIME, "python_exception", "error|exception|failure|exceeded|unavailable",
-        r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Exceeded|Unavailable)(?:\([^)]*\))?(?::\s|:?\s*$)",
+        r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Exceeded|Unavailable)(?:\([^)]*\))?(?::\s|:?\s*$)"
+        r"|^Exception: ",
+        gate=r"(?-i:\w(?:Error|Exception|Failure|Exceeded|Unavailable)(?:[(:\s]|\z)|\bException: )",
     ),
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import plotly.graph_objects as go
 
-from rlvram_site.marks import MARKS, themed_colour
+from rlvram_site.marks import MARKS, UNSCORED_APPROVALS, themed_colour
 from studies.text.words import method_words
 
 ROW = 54  # px of one bar with its two lines of words
@@ -19,9 +19,7 @@ APPROVED = (
     "useful",
     "approved_above_margin",
     "approved_failed",
-    "approved_unscored",
-    "approved_unscored_known_exceedance",
-    "approved_unscored_known_failure",
+    *UNSCORED_APPROVALS,
 )
 """States to the right of zero, from zero outwards. The unscored ones are hatched, on the same scale."""
 REJECTED = "rejected_usable"

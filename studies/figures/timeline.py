@@ -17,7 +17,7 @@ _BEFORE, _AFTER, _LINE = "rgba(0,114,178,0.14)", "rgba(230,159,0,0.10)", "var(--
 
 
 @dataclass(frozen=True)
-class Moment:
+class HistoryMark:
     """Something on a lane. ``ended_at`` is given for what lasted."""
 
     lane: str
@@ -27,7 +27,7 @@ class Moment:
 
 
 def history_figure(
-    moments: Sequence[Moment], *, sealed_at: dt.datetime | None, as_of: dt.datetime | None = None
+    moments: Sequence[HistoryMark], *, sealed_at: dt.datetime | None, as_of: dt.datetime | None = None
 ) -> go.Figure:
     """Moments by lane, UTC. Before and after ``sealed_at`` have different ground, each with its words;
     ``as_of`` draws a cursor."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -21,37 +20,11 @@ from rlvram_site.ledger.canonical import canonical, digest
 from rlvram_site.ledger.chain import current_actor
 from studies.jobs.errors import JobRefused, LostClaim
 from studies.jobs.sending import send
+from studies.jobs.values import Claim, JobOutput, Progress
 from studies.models import Job, JobEvent, JobResult, Study
 
 State, What = Job.State, JobEvent.What
 MAX_TEXT = 500
-
-
-@dataclass(frozen=True)
-class Claim:
-    """The right to work on a job, as long as nobody else has claimed it since."""
-
-    job_id: int
-    fence: int
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a job is: ``done`` of ``total`` steps, a sentence for a person, and the end of its log."""
-
-    done: int = 0
-    total: int = 0
-    sentence: str = ""
-    log: str = ""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a job produced."""
-
-    sentence: str
-    links: list[dict[str, str]]
-    document: dict[str, Any]
 
 
 def _from_now(seconds: float) -> ExpressionWrapper:
@@ -141,7 +114,7 @@ def beat(claim: Claim, progress: Progress) -> bool:
 
 
 def succeed(
-    claim: Claim, record: Callable[[], Outcome], *, progress: Progress, input_sha256: str,
+    claim: Claim, record: Callable[[], JobOutput], *, progress: Progress, input_sha256: str,
     environment: dict[str, Any],
 ) -> None:  # fmt: skip
     """Let ``record`` write what the job records, and end the job, both or neither.

@@ -49,7 +49,7 @@ def run_job(job_id: int, worker: str = "") -> None:
     if claim is None:
         return
     job = through_cuts(lambda: Job.objects.select_related("study__pool", "study__parent").get(pk=job_id))
-    work = Work(job, claim)
+    work = Work(job, claim, claims.beat)
     environment = run_environment()
     with acting(f"job {job.pk} of {job.created_by}"[:200]), work.beating():
         try:

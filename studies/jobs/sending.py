@@ -6,17 +6,16 @@ from django.conf import settings
 from kombu.exceptions import KombuError
 
 from rlvram_site.celery import app
+from studies.jobs.kinds import kind_of
+from studies.jobs.values import TASK
 from studies.models import Job
 
-TASK = "jobs.run"
 GRACE_SECONDS = 60
 """Between the limit at which a job is told to stop and the one at which its process is killed."""
 
 
 def send(job: Job) -> str:
     """Give the job to its queue. Returns why that failed, empty when it did not."""
-    from studies.jobs.kinds import kind_of  # the kinds themselves queue jobs
-
     kind = kind_of(job.kind)
     limits = {
         "soft_time_limit": settings.JOB_TIME_LIMIT_SECONDS,

@@ -12,11 +12,11 @@ from studies.jobs.kinds.base import Kind
 from studies.models import Job, Study
 
 
-def refusal(kind: Kind, scopes: Collection[str], *, is_staff: bool) -> str:
+def refusal(kind: Kind, scopes: Collection[str], *, by_staff: bool) -> str:
     """Why somebody with these scopes may not start, retry or cancel this kind; empty if they may."""
     if Scope.JOBS not in scopes:
         return f"This needs the scope {Scope.JOBS!s}, which the key or role does not have."
-    if kind.staff_only and not is_staff:
+    if kind.staff_only and not by_staff:
         return f"Only staff may start, retry or cancel the kind {kind.name!r}."
     return ""
 

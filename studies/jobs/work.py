@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +12,8 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from studies.jobs import claims
-from studies.jobs.claims import Claim, Progress
 from studies.jobs.errors import Cancelled, JobFailed, LostClaim
+from studies.jobs.values import Claim, Progress
 from studies.models import Job, Study
 
 LOG_LINES = 200
@@ -22,11 +21,15 @@ TICK_SECONDS = 0.5
 
 
 class Work:
-    """One run of a job. ``step`` is the only thing that its code has to call."""
+    """One run of a job. ``step`` is the only thing that its code has to call.
 
-    def __init__(self, job: Job, claim: Claim) -> None:
+    ``beat`` extends the claim and shows the progress; it says whether somebody asked for the job to stop.
+    """
+
+    def __init__(self, job: Job, claim: Claim, beat: Callable[[Claim, Progress], bool]) -> None:
         self.job = job
         self.claim = claim
+        self._beat = beat
         self.parameters: dict[str, Any] = job.parameters
         self._progress = Progress()
         self._lines: list[str] = []
@@ -93,7 +96,7 @@ class Work:
                 if now == shown and since < beats_between:
                     continue
                 try:
-                    self._cancelled = claims.beat(self.claim, now)
+                    self._cancelled = self._beat(self.claim, now)
                 except LostClaim:
                     self._lost = True
                     return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from rlvram_site.ledger.models import AppendOnlyQuerySet
 from studies.models.base import Sha256Field, StudyRecord
 from studies.models.outcomes import Attempt
 
@@ -22,7 +23,7 @@ class EvidenceBlob(StudyRecord):
         return f"{self.sha256[:12]}… ({self.size_bytes} bytes)"
 
 
-class EvidenceFiles(models.QuerySet["EvidenceFile"]):
+class EvidenceFiles(AppendOnlyQuerySet["EvidenceFile"]):
     """Files of attempts."""
 
     def with_bytes_recorded(self) -> EvidenceFiles:

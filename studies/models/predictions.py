@@ -49,7 +49,12 @@ class PredictionSet(StudyRecord):
         ordering = ["study", "pk"]
 
     def __str__(self) -> str:
-        return f"{self.study.slug}: {self.fold or self.get_kind_display()}"
+        return f"{self.study.slug}: {self.name}"
+
+    @property
+    def name(self) -> str:
+        """What it is called within its study, in addresses and files: its held-out family, or ``panel``."""
+        return self.fold or str(self.Kind.PANEL)
 
 
 class Prediction(StudyRecord):

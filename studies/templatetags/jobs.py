@@ -8,6 +8,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from rlvram_site.access import is_staff
 from rlvram_site.api.permissions import scopes_of_person
 from studies.jobs.kinds import kind_of
 from studies.jobs.starting import refusal
@@ -43,6 +44,6 @@ def start_buttons(context: dict[str, Any], study: Study, *names: str) -> dict[st
     offered = [
         kind
         for kind in map(kind_of, names)
-        if not refusal(kind, scopes, is_staff=user.is_staff) and kind.offered_on(study)
+        if not refusal(kind, scopes, by_staff=is_staff(user)) and kind.offered_on(study)
     ]
     return {"kinds": offered, "study": study, "csrf_token": context.get("csrf_token")}

@@ -39,6 +39,12 @@ def family_words(family: str) -> str:
     return _FAMILIES.get(family, family)
 
 
+def set_words(fold: str, study: str = "") -> str:
+    """A prediction set by its held-out family, empty for the panel's; with the study's title before it."""
+    words = f"held-out {family_words(fold)}" if fold else "panel"
+    return f"{study}: {words}" if study else words
+
+
 def label_words(label: str) -> str:
     """``memory_failure`` as ``memory failure``."""
     return _LABELS[label][0] if label in _LABELS else label.replace("_", " ")

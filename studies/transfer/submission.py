@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rlvram_site.strict_json import JsonError, read_json
 from studies.estimation.labels import Label
 from studies.transfer.suite import Suite
 
@@ -21,7 +21,7 @@ LONGEST_SHOWN = 80
 
 
 @dataclass(frozen=True)
-class Problem:
+class SubmissionProblem:
     """One broken rule.
 
     Attributes:
@@ -46,20 +46,20 @@ class Problem:
 class SubmissionError(ValueError):
     """Predictions that cannot be scored; ``problems`` has every broken rule."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[SubmissionProblem]) -> None:
         super().__init__("; ".join(map(str, problems)))
         self.problems = tuple(problems)
 
 
 @dataclass(frozen=True)
-class Row:
+class SubmittedRow:
     """One row as it was sent."""
 
     query_id: str
     predicted_state: str
 
 
-def parse_rows(content: bytes) -> list[Row]:
+def parse_rows(content: bytes) -> list[SubmittedRow]:
     """Rows of a CSV table with the columns ``query_id`` and ``predicted_state``, or of a JSON list of objects
     with these two keys (also under the key ``predictions`` of one object).
 
@@ -81,7 +81,7 @@ def parse_rows(content: bytes) -> list[Row]:
     return _csv_rows(text)
 
 
-def rows_of(items: Any) -> list[Row]:
+def rows_of(items: Any) -> list[SubmittedRow]:
     """Rows of an already parsed JSON list.
 
     Raises:
@@ -92,10 +92,10 @@ def rows_of(items: Any) -> list[Row]:
     wrong = [f"item {number}" for number, item in enumerate(items) if not _is_row(item)]
     if wrong:
         raise _shape(wrong, "an object with the texts query_id and predicted_state, nothing else")
-    return [Row(item["query_id"], item["predicted_state"]) for item in items]
+    return [SubmittedRow(item["query_id"], item["predicted_state"]) for item in items]
 
 
-def check(suite: Suite, rows: Sequence[Row], selection: str) -> dict[str, Label]:
+def check(suite: Suite, rows: Sequence[SubmittedRow], selection: str) -> dict[str, Label]:
     """Labels by query id, exactly one for each query of the selected track (or of all).
 
     Raises:
@@ -133,9 +133,9 @@ def _is_row(item: Any) -> bool:
     )
 
 
-def _csv_rows(text: str) -> list[Row]:
+def _csv_rows(text: str) -> list[SubmittedRow]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows: list[Row] = []
+    rows: list[SubmittedRow] = []
     wrong: list[str] = []
     try:
         header = next(reader)
@@ -148,7 +148,7 @@ def _csv_rows(text: str) -> list[Row]:
             if len(cells) != len(COLUMNS):
                 wrong.append(f"line {reader.line_num}")
             else:
-                rows.append(Row(cells[query], cells[state]))
+                rows.append(SubmittedRow(cells[query], cells[state]))
     except csv.Error as error:
         raise _unreadable(f"line {reader.line_num}: {error}", "comma-separated values") from None
     if wrong:
@@ -156,10 +156,10 @@ def _csv_rows(text: str) -> list[Row]:
     return rows
 
 
-def _json_rows(text: str) -> list[Row]:
+def _json_rows(text: str) -> list[SubmittedRow]:
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = read_json(text)
+    except JsonError as error:
         raise _unreadable(f"no JSON: {error}", "a JSON list of objects") from None
     if isinstance(document, dict):
         if set(document) != {"predictions"}:
@@ -170,8 +170,8 @@ def _json_rows(text: str) -> list[Row]:
     return rows_of(document)
 
 
-def _problem(rule: str, offenders: Sequence[str], expected: str) -> Problem:
-    return Problem(rule, len(offenders), tuple(map(_short, offenders[:SHOWN_OFFENDERS])), expected)
+def _problem(rule: str, offenders: Sequence[str], expected: str) -> SubmissionProblem:
+    return SubmissionProblem(rule, len(offenders), tuple(map(_short, offenders[:SHOWN_OFFENDERS])), expected)
 
 
 def _shape(offenders: Sequence[str], expected: str) -> SubmissionError:
@@ -179,7 +179,7 @@ def _shape(offenders: Sequence[str], expected: str) -> SubmissionError:
 
 
 def _unreadable(found: str, expected: str) -> SubmissionError:
-    return SubmissionError([Problem("unreadable", 1, (found,), expected)])
+    return SubmissionError([SubmissionProblem("unreadable", 1, (found,), expected)])
 
 
 def _short(value: object) -> str:

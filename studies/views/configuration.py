@@ -21,7 +21,7 @@ from studies.services.scores.folds import measured
 from studies.services.scores.panel import PanelRow, cell_state, load_panel
 from studies.text.sentences import feature_words, planned_sentence, pool_sentence
 from studies.text.settings import SettingRow, differences, settings_rows
-from studies.text.words import family_words, method_words, sentence
+from studies.text.words import method_words, sentence, set_words
 from studies.views.common import get_study, study_page
 
 MIB_PER_GIB = 1024
@@ -125,17 +125,14 @@ def _context(found: Configuration, sets: Sequence[SetView]) -> dict[str, Any]:
         "volumes_figure": _volumes_figure(found, volumes, sets) if volumes else None,
         "sets": sets,
         "copies": [
-            (set_title(item.prediction_set), item)
+            (_set_title(item.prediction_set), item)
             for item in copies.order_by("prediction_set", "pk")[:MOST_COPIES]
         ],
     }
 
 
-def set_title(prediction_set: PredictionSet) -> str:
-    """A prediction set in words."""
-    if prediction_set.fold:
-        return f"{prediction_set.study.title}: held-out {family_words(prediction_set.fold)}"
-    return f"{prediction_set.study.title}: panel"
+def _set_title(prediction_set: PredictionSet) -> str:
+    return set_words(prediction_set.fold, prediction_set.study.title)
 
 
 def _sets(found: Configuration, resolution: Resolution | None) -> list[SetView]:
@@ -167,7 +164,7 @@ def _set_view(
         except (ServiceError, EstimationError) as error:
             problem = str(error)
     lines = [_line(named[method], found, resolution) for method in in_method_order(named)]
-    return SetView(prediction_set, set_title(prediction_set), lines, explanation, problem)
+    return SetView(prediction_set, _set_title(prediction_set), lines, explanation, problem)
 
 
 def _line(prediction: Prediction, found: Configuration, resolution: Resolution | None) -> PredictionLine:

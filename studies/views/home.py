@@ -14,7 +14,8 @@ from django.urls import NoReverseMatch
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from rlvram_site.feed import Change, owners, recent_changes
+from rlvram_site.access import is_staff
+from rlvram_site.feed import FeedItem, owners, recent_changes
 from rlvram_site.ledger.models import LedgerRecord
 from studies.services.scores.cards import PanelSummary, study_cards
 from studies.text.sentences import amendments_text, changes_sentence
@@ -26,10 +27,10 @@ SAME_VISIT = dt.timedelta(minutes=30)
 
 
 @dataclass(frozen=True)
-class Line:
+class ChangeLine:
     """One change with the study, pool or issue that it belongs to."""
 
-    change: Change
+    change: FeedItem
     owner: LedgerRecord | None
 
     @property
@@ -49,7 +50,7 @@ def home(request: HttpRequest) -> HttpResponse:
     since = _last_visit(request)
     changes = recent_changes(SHOWN)
     named = owners(change.stream for change in changes)
-    lines = [Line(change, named.get(change.stream)) for change in changes]
+    lines = [ChangeLine(change, named.get(change.stream)) for change in changes]
     new = [line for line in lines if since is None or line.change.ended_at > since]
     earlier = [line for line in lines if line not in new][:EARLIER]
     page = study_cards(request.GET.get("page", 1))
@@ -76,7 +77,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_POST
 def load_samples(request: HttpRequest) -> HttpResponse:
     """The button of the empty site: the same as ``manage.py load_samples``, for staff."""
-    if not request.user.is_staff:
+    if not is_staff(request.user):
         raise PermissionDenied("Only staff may load the sample studies.")
     call_command("load_samples", verbosity=0)
     messages.success(request, "The sample studies are loaded.")

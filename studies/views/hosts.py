@@ -7,6 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
+from rlvram_site.access import is_staff
 from rlvram_site.api.permissions import scopes_of_person
 from studies.jobs import kinds, starting
 from studies.jobs.errors import JobRefused
@@ -58,7 +59,7 @@ def host(request: HttpRequest, name: str) -> HttpResponse:
     """One host; staff give it planned slots here."""
     found = get_object_or_404(Host, name=name)
     kind = kinds.kind_of("run-slots")
-    refusal = starting.refusal(kind, scopes_of_person(request.user), is_staff=request.user.is_staff)
+    refusal = starting.refusal(kind, scopes_of_person(request.user), by_staff=is_staff(request.user))
     slug = request.POST.get("study") or request.GET.get("study", "")
     study = get_object_or_404(Study, slug=slug) if slug else None
     form = AssignForm(study, found, request.POST or None) if study and not refusal else None

@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
+from rlvram_site.access import is_staff
 from rlvram_site.api.permissions import scopes_of_person
 from studies.jobs import claims, kinds, starting
 from studies.jobs.errors import JobRefused
@@ -73,7 +74,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
             "job": found,
             "kind": kind,
             "result": found.result,
-            "part": f"jobs/result_{kind.name.replace('-', '_')}.html",
+            "part": f"jobs/_result_{kind.name.replace('-', '_')}.html",
             "events": found.events.all(),
             "allowed": not _refusal(request, found.kind),
             "retryable": found.state in (Job.State.FAILED, Job.State.CANCELLED),
@@ -110,7 +111,7 @@ def file(request: HttpRequest, pk: int) -> FileResponse:
 
 def _refusal(request: HttpRequest, kind_name: str) -> str:
     kind = kinds.kind_of(kind_name)
-    return starting.refusal(kind, scopes_of_person(request.user), is_staff=request.user.is_staff)
+    return starting.refusal(kind, scopes_of_person(request.user), by_staff=is_staff(request.user))
 
 
 def _check_allowed(request: HttpRequest, kind_name: str) -> None:

@@ -9,17 +9,10 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 
 from studies.services.predictions.comparison import Choice, choices, compare, shared
-from studies.text.words import family_words, method_words, sentence
+from studies.text.words import method_words, sentence, set_words
 from studies.views.common import get_study, study_page
 
 PER_PAGE = 100
-
-
-def set_words(choice: Choice) -> str:
-    """The set of a choice in words: whose panel it is, or which family was held out."""
-    found = choice.prediction_set
-    what = f"held-out {family_words(found.fold)}" if found.fold else "panel"
-    return f"{found.study.title}, {what}"
 
 
 class CompareForm(forms.Form):
@@ -32,7 +25,7 @@ class CompareForm(forms.Form):
         super().__init__(data)
         groups: dict[str, list[tuple[str, str]]] = {}
         for choice in offered:
-            groups.setdefault(set_words(choice), []).append((choice.key, method_words(choice.method)))
+            groups.setdefault(_set_of(choice), []).append((choice.key, method_words(choice.method)))
         for name in ("left", "right"):
             field = cast(forms.ChoiceField, self.fields[name])
             field.choices = list(groups.items())
@@ -74,7 +67,12 @@ def _name(choice: Choice, other: Choice) -> str:
     name = sentence(method_words(choice.method))
     if choice.prediction_set.pk == other.prediction_set.pk:
         return name
-    return f"{name} ({set_words(choice)})"
+    return f"{name} ({_set_of(choice)})"
+
+
+def _set_of(choice: Choice) -> str:
+    found = choice.prediction_set
+    return set_words(found.fold, found.study.title)
 
 
 def _sentence(left: Choice, right: Choice, differing: int, both: int, either: int) -> str:

@@ -24,7 +24,7 @@ from studies.services.scores.folds import FoldRow, load_fold
 from studies.services.scores.panel import Panel, PanelRow
 from studies.text.sentences import outcomes_sentence
 from studies.text.tries import tries_sentence
-from studies.text.words import family_words, label_words, method_words, sentence
+from studies.text.words import label_words, method_words, sentence, set_words
 from studies.views.common import get_study, panel_or_problem, study_page
 
 ROWS_PER_PAGE = 50
@@ -91,18 +91,9 @@ class SetForm(forms.Form):
     def __init__(self, data: Any, sets: Iterable[PredictionSet]) -> None:
         super().__init__(data)
         field = cast(forms.ChoiceField, self.fields["set"])
-        field.choices = [(set_key(item), set_words(item)) for item in sets]
+        field.choices = [(item.name, set_words(item.fold)) for item in sets]
         expected = ", ".join(key for key, _ in field.choices)
         field.error_messages["invalid_choice"] = f"set is “%(value)s”, expected one of: {expected}"
-
-
-def set_key(item: PredictionSet) -> str:
-    """How an address names a set of its study."""
-    return item.fold or "panel"
-
-
-def set_words(item: PredictionSet) -> str:
-    return f"held-out {family_words(item.fold)}" if item.fold else "the panel"
 
 
 @dataclass(frozen=True)
@@ -119,7 +110,7 @@ def _peaks(request: HttpRequest, study: Study, panel: Panel) -> dict[str, Any]:
     own = panel_set(study)
     sets = [*([own] if own else []), *fold_sets(study)]
     form = SetForm({"set": "panel", **request.GET.dict()} if own else request.GET, sets)
-    by_key = {set_key(item): item for item in sets}
+    by_key = {item.name: item for item in sets}
     if not form.is_valid() or not sets:
         return {"form": form, "sets": sets}
     chosen = by_key.get(form.cleaned_data["set"], sets[0])
@@ -127,7 +118,7 @@ def _peaks(request: HttpRequest, study: Study, panel: Panel) -> dict[str, Any]:
     return {
         "form": form,
         "sets": sets,
-        "chosen": set_words(chosen),
+        "chosen": set_words(chosen.fold) if chosen.fold else "the panel",
         "completed": sum(row.resolution.completed_peak_mib is not None for row in rows),
         "targets": len(rows),
         "figures": [_peak_figure(method, rows, panel, _scores(chosen)) for method in _methods(rows)],
@@ -174,15 +165,12 @@ def slot(request: HttpRequest, slug: str, experiment_id: str) -> HttpResponse:
     """One seed slot with all its attempts."""
     study = get_study(slug)
     found = get_object_or_404(
-        SeedSlot.objects.select_related("configuration__study", "configuration__pool", "non_launch"),
+        SeedSlot.objects.select_related("configuration__study", "configuration__pool"),
         study=study,
         experiment_id=experiment_id,
     )
-    held = slot_states([found])[found.pk]
-    loaded = {
-        row.pk: row
-        for row in found.attempts.prefetch_related("exclusions__superseded_by", files_of_attempt())
-    }
+    shown = Attempt.objects.prefetch_related("exclusions__superseded_by", files_of_attempt())
+    held = slot_states([found], attempts=shown)[found.pk]
     return study_page(
         request,
         study,
@@ -191,7 +179,7 @@ def slot(request: HttpRequest, slug: str, experiment_id: str) -> HttpResponse:
         state=held.state(found.configuration.margin_limit_mib),
         configuration=found.configuration,
         tries=tries_sentence(held),
-        attempts=[replace(item, attempt=loaded[item.attempt.pk]) for item in held.attempts],
+        attempts=held.attempts,
     )
 
 

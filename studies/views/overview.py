@@ -34,6 +34,7 @@ class MethodLine:
     counts: Mapping[str, int]
     scores: Mapping[str, Any]
     resolved: int
+    unscored: int = 0
     is_rule: bool = False
 
     @property
@@ -48,10 +49,6 @@ class MethodLine:
     @property
     def approved(self) -> int:
         return self.bars.approved
-
-    @property
-    def unscored(self) -> int:
-        return sum(number for state, number in self.counts.items() if state.startswith("approved_unscored"))
 
 
 @dataclass(frozen=True)
@@ -153,7 +150,8 @@ def _panel_lines(panel: Panel, evaluation: Mapping[str, Any]) -> list[MethodLine
         states = [row.cells[method] for row in panel.rows]
         counts = {state: states.count(state) for state in (*APPROVED, REJECTED)}
         scores = evaluation["resolved_subset_metrics"][method]
-        lines.append(MethodLine(method, counts, scores, len(panel.resolved)))
+        unscored = evaluation["approvals"][method]["unscored_approved_configurations"]
+        lines.append(MethodLine(method, counts, scores, len(panel.resolved), unscored))
     rule = always_rule(panel)
     if rule:
         scores = {**rule["scores"], "label": rule["label"]}

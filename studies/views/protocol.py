@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from studies.services.errors import UNREADABLE
 from studies.services.plan import amendments, protocols
 from studies.services.predictions.recorded import panel_set
-from studies.text.diffs import Piece, value_diff
+from studies.text.diffs import DiffPiece, value_diff
 from studies.text.words import counted, listed, sentence
 from studies.views.common import get_study, study_page
 
@@ -20,7 +20,7 @@ class KeyDiff:
     """One changed key: both values, and what went and came."""
 
     change: amendments.KeyChange
-    pieces: list[Piece]
+    pieces: list[DiffPiece]
     is_list: bool
 
 

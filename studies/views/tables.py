@@ -50,7 +50,7 @@ class ConfigurationTable(tables.Table):
     )
 
     class Meta:
-        template_name = "tables/table.html"
+        template_name = "tables/_table.html"
         order_by = "configuration_id"
         per_page = 50
         empty_text = "No configuration matches these filters."
@@ -99,7 +99,7 @@ class PoolTable(ConfigurationTable):
         return f"{outcome.completed_eligible_processes} of {outcome.eligible_processes}"
 
 
-class StudyTable(ConfigurationTable):
+class PlannedTable(ConfigurationTable):
     """Planned configurations with label, slots and who approved them. ``rows_by_pk`` comes from the panel."""
 
     label = tables.Column(verbose_name="Label", empty_values=(), order_by="state_order")

@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 
 from rlvram_site.api.keys import Scope
-from rlvram_site.api.permissions import ROLE_SCOPES
+from rlvram_site.api.permissions import scopes_of_person
 from rlvram_site.marks import MARKS
 from studies.estimation.errors import EstimationError
 from studies.models import TransferQuery, TransferSubmission
@@ -85,11 +85,7 @@ class SubmitForm(forms.Form):
 
 def may_record(request: HttpRequest) -> bool:
     """Whether the person may add to what is recorded: staff and uploaders."""
-    user = request.user
-    if not user.is_authenticated:
-        return False
-    names = user.groups.values_list("name", flat=True)
-    return user.is_staff or any(Scope.EVALUATIONS in ROLE_SCOPES.get(name, ()) for name in names)
+    return Scope.EVALUATIONS in scopes_of_person(request.user)
 
 
 def submit_predictions(request: HttpRequest, slug: str) -> HttpResponse:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 
+from rlvram_site.marks import UNSCORED_APPROVALS
 from studies.services.errors import UNREADABLE
 from studies.services.scores.evaluation import panel_evaluation
-from studies.services.scores.panel import UNSCORED_APPROVALS, PanelRow, load_panel
+from studies.services.scores.panel import PanelRow, load_panel
 from studies.text.sentences import unscored_sentence
 from studies.text.tries import what_would_resolve
 from studies.views.common import get_study, study_page

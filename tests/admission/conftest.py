@@ -8,10 +8,9 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 
-from admission.models import TrackedIssue
-from tests.conftest import ROOT
+from tests.databases import ISSUE
 
-RECORD = ROOT / "admission" / "samples" / "art-848.json"
+RECORD = ISSUE
 
 
 def run(command: str, *arguments: str) -> list[str]:
@@ -26,13 +25,6 @@ def refusal(command: str, *arguments: str) -> str:
     with pytest.raises(CommandError) as caught:
         call_command(command, *arguments, stdout=StringIO())
     return str(caught.value)
-
-
-@pytest.fixture
-def art_848(db) -> TrackedIssue:
-    """The bundled record of OpenPipe/ART #848."""
-    run("import_record", str(RECORD))
-    return TrackedIssue.objects.get()
 
 
 @pytest.fixture

@@ -16,14 +16,15 @@ def by_key(art_848):
 def test_counts_by_class(by_key):
     counted = counts(by_key.values())
     assert {name.value: number for name, number in counted.by_class.items()} == {
-        "unsafe_admission": 4,
-        "safe_admission": 10,
-        "unscored_admission": 0,
+        "unsafe_admission": 10,
+        "usable_exceeded": 1,
+        "safe_admission": 16,
+        "unscored_admission": 4,
         "over_refusal": 0,
         "correct_refusal": 0,
-        "unscored_refusal": 5,
+        "unscored_refusal": 6,
     }
-    assert (counted.total, counted.scored, counted.unscored, counted.under_estimated) == (19, 14, 5, 2)
+    assert (counted.total, counted.scored, counted.unscored, counted.under_estimated) == (37, 27, 10, 2)
 
 
 @pytest.mark.parametrize("key", ["witness-g16", "witness-post-save", "witness-pressured"])
@@ -77,6 +78,21 @@ def test_a_size_given_in_gib_keeps_those_words(by_key):
     witness = by_key["witness-target-backward"].witness
     assert (witness.required_words, witness.usable_words) == ("60.919 GiB", "62.747 GiB")
     assert witness.required_bytes == round(60.919 * 2**30)
+
+
+def test_a_completed_run_that_held_more_than_was_usable_is_no_safe_admission(by_key):
+    # September 10, mixed gradients: 8,921,344 B were retained where 3,000,000 B were usable.
+    mixed = by_key["witness-mixed-gradient"]
+    assert (mixed.measured_bytes, mixed.witness.usable_bytes) == (8_921_344, 3_000_000)
+    assert mixed.name == WitnessClass.USABLE_EXCEEDED
+    assert mixed.scored
+    assert by_key["witness-target-backward"].usable_exceeded is False
+    assert by_key["witness-g16-lifetime"].usable_exceeded is None
+
+
+@pytest.mark.parametrize(("decision", "outcome"), [("admitted", "device_oom"), ("refused", "completed")])
+def test_only_a_safe_admission_is_taken_back_for_it(decision, outcome):
+    assert classify(decision, outcome, usable_exceeded=True) == classify(decision, outcome)
 
 
 def test_every_decision_with_every_outcome_has_a_class():

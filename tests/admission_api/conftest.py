@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from io import StringIO
-
 import pytest
 from django.core.cache import cache
-from django.core.management import call_command
 
-from admission.models import TrackedIssue
 from tests.api.conftest import Api, key_for
-from tests.conftest import ROOT
 
 ISSUE = "admission/issues/OpenPipe/ART/848/"
 TABLES = (
@@ -24,13 +19,6 @@ TABLES = (
 def _fresh_rates():
     """Keys of one test have the numbers of another's; their requests must not be counted together."""
     cache.clear()
-
-
-@pytest.fixture
-def art_848(db) -> TrackedIssue:
-    """The bundled record of OpenPipe/ART #848."""
-    call_command("import_record", str(ROOT / "admission" / "samples" / "art-848.json"), stdout=StringIO())
-    return TrackedIssue.objects.get()
 
 
 @pytest.fixture

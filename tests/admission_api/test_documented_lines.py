@@ -27,7 +27,7 @@ def key(live_server, art_848) -> str:
 def test_every_line_works_and_can_be_repeated(live_server, key, tmp_path):
     page = (ROOT / "docs" / "admission-api.md").read_text()
     lines = re.findall(r"^```bash\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    assert len(lines) == 4
+    assert len(lines) == 5
     environment = {**os.environ, "SITE": live_server.url, "ISSUE": "OpenPipe/ART/848", "RLVRAM_KEY": key}
     printed = []
     for line in lines + lines:
@@ -41,6 +41,7 @@ def test_every_line_works_and_can_be_repeated(live_server, key, tmp_path):
     assert json.loads(printed[2])["witness_class"] == "safe_admission"
     # The page's two prices: OpenPipe/ART #848 gives the first.
     assert json.loads(printed[3])["prices"][0]["required_bytes"] == 4_092_810_444
+    assert [row["ours"] for row in json.loads(printed[4])["rows"]] == [11_508_960_460]
 
 
 def test_eight_clients_with_the_same_witness_record_it_once(live_server, key):

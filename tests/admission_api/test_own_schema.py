@@ -36,6 +36,7 @@ def test_with_every_scope(case, art_848, every_scope):
     case.call_and_validate(headers=every_scope.headers, checks=CHECKS)
 
 
+@pytest.mark.one_engine("a caller without a key is refused before anything is looked up")
 @of_admission.parametrize()
 @few
 def test_without_a_key_nothing_is_written(case, art_848, private_site):

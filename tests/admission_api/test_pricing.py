@@ -25,10 +25,10 @@ def reader(db):
 def test_the_pressured_cold_admission_has_its_published_price(reader):
     # OpenPipe/ART #848: admitted cold at 4,092,810,444 B with a floor of two, of 4,652,784,333 B usable.
     sent = {"model": MODEL, "forward": vars(PRESSURED.forward), "usable_bytes": 4_652_784_333,
-            "policies": ["base+moe2", "base+moe7"]}  # fmt: skip
+            "policies": ["base+moe2", "base+fc1_fc2_stage"]}  # fmt: skip
     two, seven = reader.post("admission/prices/", sent).json()["prices"]
     assert (two["required_bytes"], two["decision"]) == (4_092_810_444, "admitted")
-    assert seven["required_bytes"] > two["required_bytes"]
+    assert (seven["required_bytes"], seven["decision"]) == (10_307_970_252, "refused")
     assert two["formula"]
 
 
@@ -62,3 +62,47 @@ def test_a_replay_answers_what_the_command_line_prints(reader):
     assert answer.json() == json.loads(out.getvalue())
     summary = answer.json()["summary"]
     assert summary["independent_maxima"]["refused"] > summary["joint_observation"]["refused"]
+
+
+CONFIG = {
+    "text_config": {
+        "hidden_size": 2048, "num_hidden_layers": 40, "num_experts": 256, "num_experts_per_tok": 8,
+        "moe_intermediate_size": 512, "dtype": "bfloat16",
+    }
+}  # fmt: skip
+FORWARD = {"packed_tokens": 45_981, "logical_tokens": 172_687, "output_bytes": 707_325_952}
+
+
+def test_a_models_sizes_may_come_from_its_config(reader):
+    sent = {"model": {"config": CONFIG}, "forward": FORWARD, "policies": ["fc2_stage"]}
+    (price,) = reader.post("admission/prices/", sent).json()["prices"]
+    assert price["required_bytes"] == 6_164_530_380
+    document = {**json.loads(PERPLEXITY.read_text()), "model": {"config": CONFIG}}
+    replayed = reader.post("admission/replay/", {"document": document, "policies": ["fc2_stage"]})
+    assert replayed.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("model", "field"),
+    [
+        ({}, "model.hidden_size"),
+        ({"hidden_size": 2048, "layers": 40, "element_bytes": 2}, "model.experts_per_token"),
+        ({"hidden_size": 2048, "layers": 40, "element_bytes": 2, "experts_per_token": 8},
+         "model.expert_intermediate_size"),
+        ({"config": {"hidden_size": 2048}}, "model.config.num_hidden_layers"),
+        ({"config": CONFIG, "dtype": "fp8"}, "model.dtype"),
+    ],
+)  # fmt: skip
+def test_a_size_that_is_missing_or_contradicts_is_named(model, field, reader):
+    answer = reader.post("admission/prices/", {"model": model, "forward": FORWARD, "policies": ["fc2_stage"]})
+    assert answer.status_code == 400
+    assert field in answer.content.decode()
+
+
+def test_a_replays_missing_width_is_named(reader):
+    document = json.loads(PERPLEXITY.read_text())
+    del document["model"]["expert_intermediate_size"]
+    answer = reader.post("admission/replay/", {"document": document, "policies": ["base", "fc2_stage"]})
+    assert answer.status_code == 400
+    assert "document.model.expert_intermediate_size" in answer.content.decode()
+    assert reader.post("admission/replay/", {"document": document, "policies": ["moe2"]}).status_code == 200

@@ -94,6 +94,14 @@ def test_a_carried_verdict_names_the_one_it_carries(reader):
     assert {row["standing_verdict"] for row in heads} == {"clear"}
 
 
+def test_a_run_above_what_was_usable_is_listed_under_its_own_class(reader, art_848):
+    above = rows(reader, "witnesses", "&witness_class=usable_exceeded")
+    assert [row["key"] for row in above] == ["witness-mixed-gradient"]
+    safe = rows(reader, "witnesses", "&witness_class=safe_admission")
+    assert "witness-mixed-gradient" not in {row["key"] for row in safe}
+    assert not rows(reader, "witnesses", "&witness_class=usable_exceeded&as_of=2026-09-09")
+
+
 def test_witnesses_carry_their_class_and_the_counts_agree(art_848, reader):
     found = rows(reader, "witnesses")
     expected = {s.witness.key: s.name.value for s in scored_witnesses(art_848)}

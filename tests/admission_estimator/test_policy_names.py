@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from admission.estimator import PRESETS, Policy, PolicyError, parse_policies, parse_policy
+from admission.estimator import EXPERT_FLOORS, PRESETS, Policy, PolicyError, parse_policies, parse_policy
+
+FLOOR = EXPERT_FLOORS
 
 
 @pytest.mark.parametrize(
@@ -12,12 +14,19 @@ from admission.estimator import PRESETS, Policy, PolicyError, parse_policies, pa
     [
         ("base", Policy()),
         ("independent_maxima", Policy()),
-        ("moe3", Policy(moe_buffers=3)),
-        ("base+moe2", Policy(moe_buffers=2)),
+        ("moe3", Policy(expert_floor=FLOOR["moe3"])),
+        ("base+moe2", Policy(expert_floor=FLOOR["moe2"])),
+        ("fc2_stage", Policy(expert_floor=FLOOR["fc2_stage"])),
+        ("base+fc2_stage", Policy(expert_floor=FLOOR["fc2_stage"])),
         ("normalised", Policy(scale="normalised")),
+        ("ratio", Policy(scale="ratio")),
+        ("floor_beyond_window", Policy(floor_beyond_window=True)),
         ("joint", Policy(update="joint_observation")),
-        ("normalised+moe7+joint_observation", Policy("normalised", 7, "joint_observation")),
-        (" joint + moe7 + normalised ", Policy("normalised", 7, "joint_observation")),
+        (
+            "normalised+fc1_fc2_stage+floor_beyond_window+joint_observation",
+            Policy("normalised", FLOOR["fc1_fc2_stage"], True, "joint_observation"),
+        ),
+        (" joint + moe2 + normalised ", Policy("normalised", FLOOR["moe2"], False, "joint_observation")),
     ],
 )
 def test_a_name_is_a_combination_of_parts(name, policy):
@@ -41,7 +50,12 @@ def test_an_unknown_part_is_answered_with_what_is_accepted(name):
     with pytest.raises(PolicyError) as caught:
         parse_policy(name)
     text = str(caught.value)
-    for part in ("base, normalised", "moe2, moe3, moe7", "independent_maxima, joint_observation"):
+    for part in (
+        "base, ratio, normalised",
+        "moe2, moe3, fc2_stage, fc1_fc2_stage",
+        "floor_beyond_window",
+        "independent_maxima, joint_observation",
+    ):
         assert part in text
     assert text.isprintable()
     assert len(text) < 700
@@ -51,6 +65,8 @@ def test_an_unknown_part_is_answered_with_what_is_accepted(name):
     ("name", "reason"),
     [
         ("moe2+moe3", "moe2 and moe3 both set the MoE floor"),
+        ("moe2+fc2_stage", "moe2 and fc2_stage both set the MoE floor"),
+        ("ratio+normalised", "ratio and normalised both set the scale"),
         ("base+normalised", "base and normalised both set the scale"),
         ("joint+joint_observation", "joint and joint_observation both set the update rule"),
     ],
@@ -58,6 +74,11 @@ def test_an_unknown_part_is_answered_with_what_is_accepted(name):
 def test_two_parts_of_one_kind_contradict(name, reason):
     with pytest.raises(PolicyError, match=reason):
         parse_policy(name)
+
+
+def test_a_withdrawn_part_names_what_replaced_it():
+    with pytest.raises(PolicyError, match=r"moe7 is no longer offered.*use fc1_fc2_stage"):
+        parse_policy("base+moe7")
 
 
 def test_one_policy_under_two_names_is_refused():

@@ -22,17 +22,28 @@ from admission.estimator import (
 )
 from admission.estimator.pricing import decide, with_safety
 
-NAMES = sorted({preset.name for preset in PRESETS} | {"normalised+joint", "base+moe2+joint"})
+NAMES = sorted(
+    {preset.name for preset in PRESETS}
+    | {"normalised+joint", "base+moe2+joint", "ratio+joint", "ratio+fc2_stage+floor_beyond_window"}
+    | {"normalised+joint+floor_beyond_window", "base+floor_beyond_window"}
+)
+# Rounding lets the older form fall by bytes as packed tokens grow; its own test below says by how much.
+EVEN = [name for name in NAMES if "ratio" not in name]
 tokens = st.integers(1, 200_000)
 few_tokens = st.integers(1, 5_000)  # so that windows end well inside the range of ``tokens``
 sizes = st.integers(0, 10**12)
 policies = st.sampled_from(NAMES).map(parse_policy)
+even_policies = st.sampled_from(EVEN).map(parse_policy)
 models = st.builds(
     Model,
     hidden_size=st.sampled_from([1, 64, 2_048, 4_096]),
     layers=st.integers(1, 80),
     element_bytes=st.sampled_from([1, 2, 4]),
     experts_per_token=st.sampled_from([0, 1, 8]),
+    expert_intermediate_size=st.integers(1, 20_000),
+    context_parallel=st.integers(1, 2),
+    expert_parallel=st.integers(1, 2),
+    expert_dispatch=st.sampled_from(["alltoall", "hybridep"]),
 )
 
 
@@ -71,7 +82,13 @@ def regime(profile: Profile, n: int) -> tuple[bool, ...]:
 
 
 @given(
-    models, policies, histories, tokens, tokens, st.fractions(Fraction(1, 4), 16, max_denominator=12), sizes
+    models,
+    even_policies,
+    histories,
+    tokens,
+    tokens,
+    st.fractions(Fraction(1, 4), 16, max_denominator=12),
+    sizes,
 )
 def test_more_packed_tokens_at_the_same_ratio_never_cost_less_within_a_trust_regime(
     model, policy, seen, one, other, ratio, output
@@ -84,7 +101,7 @@ def test_more_packed_tokens_at_the_same_ratio_never_cost_less_within_a_trust_reg
     assert prices[0].required_bytes <= prices[1].required_bytes
 
 
-@given(models, policies, histories, tokens, tokens, tokens, sizes)
+@given(models, even_policies, histories, tokens, tokens, tokens, sizes)
 def test_more_packed_tokens_for_the_same_logical_ones_never_cost_less_within_a_trust_regime(
     model, policy, seen, one, other, logical, output
 ):
@@ -93,6 +110,42 @@ def test_more_packed_tokens_for_the_same_logical_ones_never_cost_less_within_a_t
     assume(regime(profile, fewer) == regime(profile, more))
     prices = [price(model, Forward(n, logical, output), policy, profile) for n in (fewer, more)]
     assert prices[0].required_bytes <= prices[1].required_bytes
+
+
+@given(st.lists(observations(), min_size=1, max_size=4), tokens, tokens, sizes)
+def test_the_older_form_differs_from_the_normalised_one_only_by_rounding(seen, n, logical, output):
+    model, forward = Model(1, 1, 1, 0), Forward(n, logical, output)
+    older, even = (
+        price(model, forward, policy, learn(policy, seen)).compute_bytes
+        for policy in (parse_policy("ratio"), parse_policy("normalised"))
+    )
+    assert abs(older - even) <= 1 + even * 2**-50
+
+
+@given(
+    models,
+    st.sampled_from([name for name in EVEN if "floor_beyond_window" in name]).map(parse_policy),
+    st.lists(observations(), min_size=1, max_size=4),
+    tokens,
+    sizes,
+)
+def test_a_floor_beyond_a_window_never_lets_a_price_fall_where_the_window_ends(
+    model, policy, seen, logical, output
+):
+    profile = learn(policy, seen)
+    last = profile.window_tokens
+    inside, outside = (price(model, Forward(n, logical, output), policy, profile) for n in (last, last + 1))
+    assert inside.required_bytes <= outside.required_bytes
+    assert (inside.trusted, outside.trusted) == (True, False)
+    assert outside.retained_bytes == outside.required_bytes
+
+
+@given(models, policies, histories, tokens, tokens, sizes)
+def test_what_stays_covers_the_outputs_and_never_exceeds_the_requirement(
+    model, policy, seen, n, logical, output
+):
+    found = price(model, Forward(n, logical, output), policy, learn(policy, seen))
+    assert output <= found.retained_bytes <= found.required_bytes
 
 
 @given(models, policies, st.lists(subforwards(), min_size=1, max_size=4), histories, histories, sizes)
@@ -148,7 +201,7 @@ def test_the_order_of_observations_does_not_matter_for_the_price_of_joint_observ
 
 @given(
     models,
-    st.sampled_from(["joint", "normalised+moe2+joint"]),
+    st.sampled_from(["joint", "normalised+moe2+joint", "ratio+fc2_stage+joint", "joint+floor_beyond_window"]),
     st.lists(observations(), min_size=1, max_size=5),
 )
 def test_joint_observation_never_prices_below_an_observed_high_water_mark_at_its_own_shape(model, name, seen):

@@ -30,7 +30,8 @@ from .worlds import TINY, measured, priced, profile, unshared
         ("base", 6_713_560_268),  # September 9, output-envelope candidate: requirement before
         ("base+moe2", 7_672_640_307),  # the same report: requirement after
         ("base+moe3", 11_508_960_460),  # note 1 of the review of that candidate: three live buffers
-        ("base+moe7", 26_854_241_075),  # the later correction (#891) at the same shape
+        ("fc2_stage", 12_468_040_499),  # the four buffers of #891 at the same shape
+        ("fc1_fc2_stage", 22_058_840_883),  # the seven of #893
     ],
 )
 def test_original_g16_is_priced_to_the_byte(policy, figure):
@@ -39,9 +40,9 @@ def test_original_g16_is_priced_to_the_byte(policy, figure):
 
 def test_one_expert_output_of_g16_is_the_size_of_the_failed_request():
     # September 9, source investigation: 3.248 GiB beside the reported request of 3.25 GiB
-    one = moe_floor_bytes(QWEN_35B_A3B, 106_432, 1)
-    assert one is not None
-    assert one / 2**30 == 3.248046875
+    two = moe_floor_bytes(QWEN_35B_A3B, 106_432, parse_policy("moe2"))
+    assert two is not None
+    assert two / 2 / 2**30 == 3.248046875
 
 
 def test_the_expert_floor_would_not_have_changed_the_post_save_admission():
@@ -101,17 +102,39 @@ def test_a_retained_observation_is_priced_with_the_safety_factor():
 
 
 def test_the_pressured_cold_admission_counts_one_hidden_row_per_logical_token():
-    # September 12: 4,092,810,444 required, 4,652,784,333 available, refused after the floor of seven
+    # September 12: 4,092,810,444 required of 4,652,784,333 available, refused by both later corrections. The
+    # increment retained of the run was 11,445,665,280 B, above either price.
     (shape,) = (shape for shape in SHAPES if shape.name == "pressured-cold")
     assert shape.forward.output_bytes == shape.forward.logical_tokens * 2_048 * 2
-    two, seven = compare(
-        shape.model,
-        shape.forward,
-        [parse_policy("base+moe2"), parse_policy("base+moe7")],
-        usable=shape.usable_bytes,
-    )
-    assert (two.required_bytes, two.decision) == (4_092_810_444, "admitted")
-    assert seven.decision == "refused"
+    policies = [parse_policy(name) for name in ("moe2", "fc2_stage", "fc1_fc2_stage")]
+    found = compare(shape.model, shape.forward, policies, usable=shape.usable_bytes)
+    assert [(price.required_bytes, price.decision) for price in found] == [
+        (4_092_810_444, "admitted"),
+        (6_164_530_380, "refused"),
+        (10_307_970_252, "refused"),
+    ]
+    assert found[-1].moe_floor_bytes == 8_663_556_096
+    assert found[-1].required_bytes < 11_445_665_280
+
+
+G4X4 = measured(73_696, 129_300_000_000 - 70_000_000_000)
+"""September 4: 73,696 unshared tokens peaked at 129.3 GB; the report puts the weights before it at 70 GB."""
+
+
+def test_one_observation_of_129_gb_refuses_everything_down_to_21_487_packed_tokens():
+    # September 7: the warm estimates from 73,696 to 21,487 packed tokens are equal, from the logical/packed
+    # multiplier. What was usable isn't stated, so: whatever refuses the first layout refuses every other.
+    first = priced("ratio", unshared(73_696, 0), G4X4).required_bytes
+    assert first == 65_230_000_000
+    for packed in range(21_487, 73_697, 173):
+        found = priced("ratio", Forward(packed, 73_696, 0), G4X4, usable=first - 3)
+        assert abs(found.required_bytes - first) <= 2  # the older form rounds
+        assert (found.trusted, found.decision) == (True, "refused")
+
+
+def test_without_the_multiplier_the_same_observation_admits_the_shared_layout_at_19_gb():
+    found = priced("base", Forward(21_487, 73_696, 0), G4X4, usable=65_000_000_000)
+    assert (found.required_bytes, found.decision) == (19_018_630_725, "admitted")
 
 
 REVIEW_MODEL = Model(hidden_size=4_096, layers=48, element_bytes=2, experts_per_token=0)

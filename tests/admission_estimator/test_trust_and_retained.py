@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
@@ -32,7 +33,7 @@ def test_without_observations_a_forward_is_cold_and_keeps_all_it_needs():
 
 
 def test_without_packed_tokens_only_the_outputs_are_required():
-    found = priced("base+moe7", Forward(0, 10, 12_345), TINY)
+    found = priced("fc1_fc2_stage", Forward(0, 10, 12_345), TINY)
     assert found.required_bytes == 12_345
     assert found.decided_by == "outputs"
 
@@ -87,19 +88,61 @@ class TestRetainedGuard:
         assert found.retained_bytes == found.required_bytes
 
 
-def test_nothing_retained_is_an_observation_too():
-    found = priced("base", unshared(100), measured(100, 1_000, retained=0))
+def test_nothing_retained_is_an_observation_too_and_leaves_the_outputs():
+    found = priced("base", unshared(100, output_bytes=0), measured(100, 1_000, retained=0))
     assert found.retained_bytes == 0
     assert found.retained_share == 0.0
+    with_outputs = priced("base", unshared(100, output_bytes=10_000), measured(100, 1_000, retained=0))
+    assert with_outputs.retained_bytes == 11_000
     unmeasured = priced("base", unshared(100), measured(100, 1_000))
     assert unmeasured.retained_share == 1.0
 
 
 def test_a_forward_never_retains_more_than_it_requires():
-    heavy_outputs = measured(100, 100, output=10**9, retained=10**9)
-    found = priced("base", unshared(100, output_bytes=0), heavy_outputs)
+    found = priced("base", Forward(100, 800, 0), measured(100, 10**9, retained=10**9))
     assert found.retained_observed
-    assert found.retained_bytes == found.required_bytes < 10**9
+    assert found.retained_bytes == found.required_bytes == 1_100_000_000
+
+
+def test_outputs_never_enter_the_retained_rate():
+    (track,) = profile("base", measured(100, 60_000, output=40_000, retained=30_000)).tracks
+    assert track.retained_rate == 0.0
+    (track,) = profile("base", measured(100, 60_000, output=40_000, retained=60_000)).tracks
+    assert track.retained_rate == 200.0
+
+
+def test_padding_is_not_taken_for_sharing():
+    # Fewer logical than packed tokens: physical padding. The peer's profile keeps a ratio of at least 1.
+    (track,) = profile("base", measured(16, 1_600, logical=10)).tracks
+    assert track.sharing == 1.0
+
+
+@pytest.mark.parametrize("policy", ["floor_beyond_window", "normalised+floor_beyond_window"])
+def test_a_rate_stays_a_floor_beyond_its_window_and_is_still_untrusted(policy):
+    seen = measured(100, 100 * 100_000)
+    inside, outside = (priced(policy, unshared(n, 123), seen) for n in (800, 801))
+    assert (inside.trusted, inside.decided_by) == (True, "profile")
+    assert (outside.trusted, outside.decided_by) == (False, "beyond_window")
+    assert outside.required_bytes == int((801 * 100_000 + 123) * 1.1)
+    assert outside.retained_bytes == outside.required_bytes
+
+
+def test_without_that_floor_one_token_more_is_priced_cold():
+    seen = measured(100, 100 * 100_000)
+    assert priced("normalised", unshared(801, 123), seen).decided_by == "static"
+
+
+def test_floors_of_joint_observations_grow_on_if_the_policy_says_so():
+    capped, growing = (priced(name, unshared(217), TINY) for name in ("joint", "joint+floor_beyond_window"))
+    assert capped.learned.charge.tokens == 216
+    assert growing.learned.charge.tokens == 217
+    assert not growing.trusted
+
+
+def test_the_older_multiplier_shows_in_the_working():
+    found = priced("ratio", Forward(100, 800, 0), measured(100, 1_000_000_000))
+    working = dict(found.working)
+    assert working["learned rate"] == "int(10,000,000.0000 B/token × 100 × 8) = 8,000,000,000 B"
 
 
 def test_the_normalised_form_has_no_step_at_a_rounding_point():
@@ -121,8 +164,10 @@ def test_a_profile_of_the_other_update_rule_is_refused():
     "change",
     [
         {"tensor_parallel": 2},
-        {"context_parallel": 2},
         {"expert_parallel": 2},
+        {"expert_parallel": 2, "expert_dispatch": "other"},
+        {"expert_dispatch": "hybridep"},
+        {"expert_dispatch": "hybridep", "expert_parallel": 2, "tensor_parallel": 2},
         {"expert_tensor_parallel": 2},
         {"dropless": False},
         {"experts_per_token": 0},
@@ -132,10 +177,46 @@ def test_a_profile_of_the_other_update_rule_is_refused():
 )
 def test_outside_the_supported_geometry_no_expert_floor_applies(change):
     sizes = {"hidden_size": 2_048, "layers": 40, "element_bytes": 2, "experts_per_token": 8}
-    found = price(Model(**{**sizes, **change}), unshared(1_000), parse_policy("base+moe7"))
+    found = price(Model(**{**sizes, **change}), unshared(1_000), parse_policy("fc1_fc2_stage"))
     assert found.moe_floor_bytes is None
     assert found.decided_by == "static"
-    assert ("expert floor", "none: not the supported single-rank 16-bit dropless geometry") in found.working
+    assert ("expert floor", "none: not a geometry that it was shown for") in found.working
+
+
+FLOORS = {"moe2": 65_536, "moe3": 98_304, "fc2_stage": 106_496, "fc1_fc2_stage": 188_416}
+
+
+@pytest.mark.parametrize(("policy", "each"), FLOORS.items())
+@pytest.mark.parametrize("context_parallel", [1, 2])
+def test_a_floor_is_so_many_bytes_for_each_packed_token(policy, each, context_parallel):
+    model = dataclasses.replace(QWEN_35B_A3B, context_parallel=context_parallel)
+    assert price(model, unshared(1_000), parse_policy(policy)).moe_floor_bytes == 1_000 * each
+
+
+@pytest.mark.parametrize(("policy", "each"), FLOORS.items())
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_hybridep_has_an_allowance_for_uneven_routing(policy, each, ranks):
+    model = dataclasses.replace(QWEN_35B_A3B, expert_parallel=ranks, expert_dispatch="hybridep")
+    assert price(model, unshared(1_000), parse_policy(policy)).moe_floor_bytes == 1_000 * each * 12 // 8
+
+
+@pytest.mark.parametrize("policy", ["fc2_stage", "fc1_fc2_stage"])
+def test_the_experts_width_is_asked_for_where_a_floor_counts_it(policy):
+    model = dataclasses.replace(QWEN_35B_A3B, expert_intermediate_size=None)
+    wanted = r"model.expert_intermediate_size: found nothing; expected a whole number from 1 to \d+"
+    with pytest.raises(InputError, match=rf"{wanted} .*{policy} counts"):
+        price(model, unshared(1_000), parse_policy(policy))
+
+
+@pytest.mark.parametrize("policy", ["base", "ratio", "moe2", "moe3", "normalised+moe2+joint"])
+def test_nobody_else_asks_for_the_experts_width(policy):
+    model = dataclasses.replace(QWEN_35B_A3B, expert_intermediate_size=None)
+    assert price(model, unshared(1_000), parse_policy(policy)).required_bytes
+
+
+def test_a_dense_model_has_no_width_to_ask_for():
+    model = dataclasses.replace(QWEN_35B_A3B, expert_intermediate_size=None, experts_per_token=0)
+    assert price(model, unshared(1_000), parse_policy("fc2_stage")).moe_floor_bytes is None
 
 
 @pytest.mark.parametrize(("layers", "factor"), [(1, 4), (3, 4), (4, 5), (40, 14), (48, 16), (400, 16)])
@@ -151,7 +232,7 @@ def test_outputs_larger_than_the_peak_leave_a_rate_of_zero():
 def test_the_working_shows_the_numbers():
     working = dict(priced("base+moe2", unshared(216), TINY, usable=4_000_000_000).working)
     assert working["static compute"] == "216 × 2,048 × 2 × 14 = 12,386,304 B"
-    assert working["expert floor"] == "216 × 2 × 8 × 2,048 × 2 = 14,155,776 B"
+    assert working["expert floor"] == "216 × 65,536 B/token = 14,155,776 B"
     assert working["trust"] == "216 ≤ window of 216: trusted"
     assert working["learned rate"] == "int(17,549,478.6667 B/token × 216) = 3,790,687,392 B"
     assert working["decision"].startswith("4,169,757,081 > 4,000,000,000: refused")

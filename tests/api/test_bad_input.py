@@ -109,6 +109,8 @@ def test_a_declared_outcome_stays_marked(study, declarer):
         b"{",
         b"\xff\xfe",
         b'{"a": NaN}',
+        b'{"invocation_id": "a", "exit_code": 0, "exit_code": 1}',
+        b'{"invocation_id": "a", "exit_code": ' + b"1" * 5000 + b"}",
         b"[" * 100_000,
         b'{"invocation_id": "a", "exit_code": 1e999}',
         b"[]",

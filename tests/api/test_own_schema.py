@@ -8,7 +8,6 @@ from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 from django.test import Client
-from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
@@ -17,13 +16,14 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from rlvram_site.api.views import openapi_document
 from rlvram_site.ledger.models import LedgerEntry
 from studies.models import SeedSlot
 from tests.api.conftest import key_for
 from tests.factories import make_attempt
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
-schema = schemathesis.openapi.from_dict(SchemaGenerator().get_schema(request=None, public=True))
+schema = schemathesis.openapi.from_dict(openapi_document())
 django_application = get_wsgi_application()
 
 
@@ -42,9 +42,13 @@ schema.app = application
 few = settings(
     max_examples=12,
     phases=[Phase.generate],
-    deadline=None,
     derandomize=True,
-    suppress_health_check=list(HealthCheck),
+    suppress_health_check=[
+        *settings.default.suppress_health_check,
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.filter_too_much,
+        HealthCheck.data_too_large,
+    ],
 )
 
 
@@ -76,6 +80,7 @@ def test_with_every_scope(case, world, every_scope):
     case.call_and_validate(headers=every_scope.headers, checks=CHECKS)
 
 
+@pytest.mark.one_engine("a caller without a key is refused before anything is looked up")
 @schema.include(path_regex="^/api/v1/(studies|pools|$)").parametrize()
 @few
 def test_without_a_key_nothing_is_written(case, world, private_site):

@@ -57,6 +57,9 @@ def test_a_completion_without_sampled_memory_resolves_nothing(study, uploader):
     del sent["samples"]
     body = uploader.post(ATTEMPTS, sent).json()
     assert (body["outcome"], body["diagnosis"], body["peak_mib"]) == ("unresolved", "missing_evidence", None)
+    assert "no memory was sampled" in body["reason"]
+    derivation = shown(uploader)["derivation"]
+    assert (derivation["outcome"], derivation["diagnosis"]) == ("unresolved", "missing_evidence")
     assert uploader.get(f"studies/demo/slots/{slot_name(study)}/").json()["state"] == "unresolved"
 
 

@@ -17,6 +17,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.conftest import ROOT
+from tests.site.prepared import prepared_folder
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def started_site(data: Path) -> Iterator[LiveSite]:
 @pytest.fixture(scope="session")
 def live_site(tmp_path_factory) -> Iterator[LiveSite]:
     """The whole product as a stranger gets it. Tests of one process share it: leave it as it was."""
-    with started_site(tmp_path_factory.mktemp("live-site")) as site:
+    with started_site(prepared_folder(tmp_path_factory, "live-site")) as site:
         yield site
 
 

@@ -8,7 +8,7 @@ ISSUE = "/admission/OpenPipe/ART/848/"
 PAGES = (
     ISSUE, f"{ISSUE}?as_of=2026-09-17", f"{ISSUE}changes/", f"{ISSUE}witnesses/", f"{ISSUE}receipts/",
     f"{ISSUE}proposals/", f"{ISSUE}s/status-20260917-1/", "/admission/", "/admission/calculator/",
-    "/admission/replay/",
+    "/admission/replay/", "/admission/conformance/",
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from tests.api.logs import OUT_OF_MEMORY
 from tests.api.panel import amendment_one
 from tests.browser.conftest import started_site
 from tests.conftest import ROOT
+from tests.site.prepared import prepared_folder
 
 TITLE = "Memory estimation, seven-billion panel"
 
@@ -21,7 +22,7 @@ TITLE = "Memory estimation, seven-billion panel"
 @pytest.fixture(scope="module")
 def live_site(tmp_path_factory):
     """A site of this module's own, because what is recorded in it stays."""
-    with started_site(tmp_path_factory.mktemp("amended-site")) as site:
+    with started_site(prepared_folder(tmp_path_factory, "amended-site")) as site:
         yield site
 
 

@@ -105,6 +105,23 @@ def slot_of(row: Mapping[str, str]) -> SlotOutcome:
     return SlotOutcome(seed, "memory_failure")
 
 
+def resolution_row(configuration_id: str, resolution: Resolution) -> dict[str, Any]:
+    """One configuration's outcome as the results table of the archive has it, without its settings."""
+    return {
+        "completed_peak_mib": resolution.completed_peak_mib,
+        "completed_processes": resolution.completed_processes,
+        "configuration_id": configuration_id,
+        "eligible_processes": len(resolution.eligible_seeds),
+        "eligible_seeds": list(resolution.eligible_seeds),
+        "known_margin_exceedance": resolution.known_margin_exceedance,
+        "known_memory_failure": resolution.known_memory_failure,
+        "maximum_known_completed_peak_mib": resolution.maximum_known_completed_peak_mib,
+        "planned_seeds": list(resolution.planned_seeds),
+        "state": resolution.state,
+        "unresolved_seeds": list(resolution.unresolved_seeds),
+    }
+
+
 def published_facts() -> Facts:
     """The archive beside the repository, or without it the figures that were taken down from it."""
     return facts_of_archive(ARCHIVE) if ARCHIVE.is_dir() else taken_down_facts()

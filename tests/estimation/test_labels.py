@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from studies.estimation.errors import EstimationError
 from studies.estimation.labels import Label, SlotOutcome, parse_label, resolve, slot_state
-from studies.estimation.tables import resolution_row
-from tests.estimation.facts import ORIGINAL
+from tests.estimation.facts import ORIGINAL, resolution_row
 
 MARGIN = 38_912
 

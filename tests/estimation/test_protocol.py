@@ -9,7 +9,6 @@ from studies.estimation.protocol import (
     AMENDABLE_KEYS,
     Amendment,
     effective_protocol,
-    parse_panel_rules,
     parse_rules,
 )
 from studies.estimation.rules import ProtocolKind
@@ -282,13 +281,6 @@ def test_a_follow_up_takes_each_origin_once():
         EstimationError, match="configuration_id is 'target-1', expected each configuration once"
     ):
         parse_rules(follow_up_document(prediction_origins=origins))
-
-
-def test_panel_rules_need_no_rule_of_the_methods():
-    document = {key: value for key, value in protocol_document().items() if key != "classifier"}
-    panel = parse_panel_rules(document | {"scoring": "unknown words here"})
-    assert panel.memory_margin_limit_mib == 38_912
-    assert panel.target_configuration_ids == ("target-1", "target-2")
 
 
 def test_sources_are_kept_in_order_of_their_ids():

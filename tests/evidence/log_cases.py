@@ -469,7 +469,7 @@ OSError: We couldn't connect to 'https://huggingface.co' to load the files, and 
     LogCase("launcher's own limit", "timeout", """\
 »timeout: sending signal TERM to command 'python'
 """, 124),
-    LogCase("preempted", "cancelled", """\
+    LogCase("preempted", "preempted", """\
 »slurmstepd: error: *** JOB 5055846 ON acn18 CANCELLED AT 2026-09-15T19:27:18 DUE TO PREEMPTION ***
 """, 143),
     LogCase("software error", "runtime", """\
@@ -550,5 +550,255 @@ Try increasing gpu_memory_utilization. Set PYTORCH_CUDA_ALLOC_CONF=expandable_se
 (WorkerDict pid=88) After offload: memory allocated (GB): 12.1, memory reserved (GB): 38.0, out of 39.4
 memory memory memory
 »slurmstepd: error: Exceeded step memory limit at some point.
+"""),
+    # ---- shapes of public reports: the device's memory ----------------------------------------------------
+    LogCase("NCCL's last error, quoted by PyTorch without its warning", "cuda_library_allocation", """\
+(TaskRunner pid=7) step:4 - actor/kl:0.1 - training/global_step:4
+(MegatronActor pid=21) Traceback (most recent call last):
+(MegatronActor pid=21) torch.distributed.DistBackendError: NCCL error in: /build/NCCLUtils.cpp:77, unhandled cuda error, NCCL version 2.27.3
+(MegatronActor pid=21) ncclUnhandledCudaError: Call to CUDA function failed.
+(MegatronActor pid=21) Last error:
+»(MegatronActor pid=21) Failed to CUDA calloc async 1024 bytes
+"""),
+    LogCase("NCCL's last error behind the launcher's host name", "cuda_library_allocation", """\
+node-3: ncclInternalError: Internal check failed.
+node-3: Last error:
+»node-3: Failed to CUDA malloc 8388608 bytes
+"""),
+    LogCase("NCCL's failure in double quotes", "cuda_library_allocation", """\
+»acn18:77:91 [2] transport/nvls.cc:254 NCCL WARN Cuda failure 2 "out of memory"
+"""),
+    LogCase("NCCL's page-locked buffer as last error", "host_memory", """\
+ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.
+Last error:
+»Failed to CUDA host alloc 2097152 bytes
+"""),
+    LogCase("memory saver, status as a number", "cuda_oom", """\
+(SGLangEngine pid=51) Cache flushed
+»(SGLangEngine pid=51) [torch_memory_saver.cpp] CUresult error  result=2 file=csrc/torch_memory_saver.cpp func=cu_mem_create line=97
+(SGLangEngine pid=51) Child process unexpectedly failed with an exit code 256. pid=52
+Exception: Server process terminated unexpectedly.
+"""),
+    LogCase("memory saver, status in words, repeated by Ray", "cuda_oom", """\
+»(SGLangHttpServer pid=25) [torch_memory_saver.cpp] CUresult error: 2 (out of memory)  file=csrc/utils.h func=cu_mem_create line=190
+(WorkerDict pid=20) WARNING:2026-11-28 16:00:45,396:Async request to resume_memory_occupation timed out (attempt 1)
+(SGLangHttpServer pid=26) [torch_memory_saver.cpp] CUresult error: 2 (out of memory)  file=csrc/utils.h func=cu_mem_create line=190 [repeated 7x across cluster]
+"""),
+    LogCase("memory saver, the note and then the failure itself", "cuda_oom", """\
+[torch_memory_saver.cpp] cuMemCreate CUDA_ERROR_OUT_OF_MEMORY (may not be an issue e.g. torch allocator will free cache and retry)
+»[torch_memory_saver.cpp] cudaError error: 2 (out of memory)  file=csrc/core.cpp func=resume line=170
+"""),
+    LogCase("memory saver, its copy on the host", "host_memory", """\
+»[torch_memory_saver.cpp] cudaError error: 2 (out of memory)  file=csrc/core.cpp func=pause line=121
+"""),
+    LogCase("memory saver, another status", "missing_evidence", """\
+»[torch_memory_saver.cpp] CUresult error  result=1 file=csrc/torch_memory_saver.cpp func=resume line=206
+"""),
+    LogCase("a wrapper prints the driver's status", "cuda_oom", """\
+»RuntimeError: cuMemCreate failed with error 2 while growing the pool
+"""),
+    LogCase("batch size search, Accelerate, every size failed", "cuda_oom", """\
+Decreasing batch size to: 2.
+Traceback (most recent call last):
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 39.39 GiB
+Decreasing batch size to: 1.
+Traceback (most recent call last):
+»torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 39.39 GiB
+Decreasing batch size to: 0.
+RuntimeError: No executable batch size found, reached zero.
+"""),
+    LogCase("batch size search, failures of something else", "runtime", """\
+»RuntimeError: No executable batch size found, reached zero.
+"""),
+    LogCase("batch size search at its smallest", "cuda_oom", """\
+»torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 39.39 GiB
+Decreasing batch size to: 1.
+Already at the minimum batch size, giving up
+"""),
+    LogCase("TPU, compiler", "cuda_oom", """\
+»jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 40.10G of 30.75G hbm. Exceeded hbm capacity by 9.35G.
+
+Total hbm usage >= 41.35G:
+"""),
+    LogCase("TPU, compiler through TensorFlow", "cuda_oom", """\
+ERROR:tensorflow:Error recorded from training_loop: From /job:worker/replica:0/task:0:
+»Compilation failure: Ran out of memory in memory space hbm. Used 12.10G of 8.00G hbm. Exceeded hbm capacity by 4.10G.
+"""),
+    LogCase("TPU, runtime finds no room for a buffer", "cuda_oom", """\
+»RuntimeError: Resource exhausted: Attempting to reserve 3.20G at the bottom of memory. That was not possible. There are 1.90G free, 0B reserved, and 1.90G reservable.
+"""),
+    LogCase("TPU, on-chip scratch memory is not the device's", "runtime", """\
+»RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space vmem. Used 30.10M of 16.00M vmem.
+"""),
+    LogCase("TensorFlow, a tensor on a device", "cuda_oom", """\
+2026-09-15 15:55:01.123456: W tensorflow/core/common_runtime/bfc_allocator.cc:497] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.00GiB (rounded to 2147483648)
+»tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with shape[64,1024,8192] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:MatMul]
+"""),
+    LogCase("TensorFlow, a tensor on the processor", "host_memory", """\
+»ResourceExhaustedError: OOM when allocating tensor with shape[640000,8192] and type double on /job:localhost/replica:0/task:0/device:CPU:0 by allocator cpu [Op:AddV2]
+"""),
+    LogCase("TensorFlow, an allocation that it did without", "runtime", """\
+W tensorflow/core/common_runtime/bfc_allocator.cc:314] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.30GiB with freed_by_count=0. The caller indicates that this is not a failure, but this may mean that there could be performance gains if more memory were available.
+»ValueError: logits and labels must have the same shape
+"""),
+    LogCase("TensorFlow, only its allocator says so", "cuda_oom", """\
+»W tensorflow/core/common_runtime/bfc_allocator.cc:497] Allocator (GPU_1_bfc) ran out of memory trying to allocate 1.00GiB (rounded to 1073741824)
+"""),
+    LogCase("one rank fails, another lowers its loss scale", "cuda_oom", """\
+[rank1]: Traceback (most recent call last):
+[rank1]:   File "/opt/run/finetune.py", line 88, in training_step
+»[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 900.00 MiB. GPU 1 has a total capacity of 79.15 GiB of which 500.25 MiB is free.
+[2026-09-11 17:52:18,030] [INFO] [loss_scaler.py:183:update_scale] [deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768
+[2026-09-11 17:52:20,755] [ERROR] [launch.py:321:sigkill_handler] ['/opt/bin/python', '-u', 'finetune.py', '--local_rank=1'] exits with return code = 1
+"""),
+    LogCase("gradients overflow behind an exhaustion, no ranks named", "cuda_oom", """\
+»torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 900.00 MiB. GPU 0 has a total capacity of 79.15 GiB
+Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0
+grad_norm is nan, skipping step
+"""),
+    LogCase("the exhaustion that is handled is another rank's", "cuda_oom", """\
+»torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 900.00 MiB. GPU 1 has a total capacity of 79.15 GiB
+Rank 0: OOM caught, retrying with a smaller micro batch
+"""),
+    LogCase("the exhaustion that is handled is another allocation", "cuda_oom", """\
+»torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 900.00 MiB. GPU 0 has a total capacity of 79.15 GiB
+recovered from out of memory (tried to allocate 20.00 MiB)
+"""),
+    # ---- shapes of public reports: allocators that are not sure, faults, evictions --------------------------
+    LogCase("an allocator's note, then a software error", "runtime", """\
+(TrainActor pid=40) [torch_memory_saver.cpp] cuMemCreate CUDA_ERROR_OUT_OF_MEMORY (may not be an issue e.g. torch allocator will free cache and retry)
+(TrainActor pid=40) [2026-07-27 09:10:02] actor.py:310 - train_actor finished
+(Manager pid=41) Traceback (most recent call last):
+»(Manager pid=41) IndexError: list index out of range
+"""),
+    LogCase("an allocator's note alone", "missing_evidence", """\
+cudaMalloc failed: out of memory, this is not an error: the pool will release its cache and retry
+»bye
+"""),
+    LogCase("an allocator's note on a line of its own", "missing_evidence", """\
+cudaMallocAsync failed: out of memory
+»This may not be an error: the caller frees its cache and asks again.
+"""),
+    LogCase("NVLink through PyTorch", "device_fault", """\
+»RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution
+"""),
+    LogCase("NVLink through C++", "device_fault", """\
+terminate called after throwing an instance of 'c10::Error'
+»  what():  CUDA error: uncorrectable NVLink error detected during the execution
+""", 134),
+    LogCase("peer memory over NVLink", "device_fault", """\
+»torch.AcceleratorError: CUDA error: Invalid access of peer GPU memory over nvlink or a hardware error
+"""),
+    LogCase("fabric manager", "device_fault", """\
+»nv-fabricmanager: detected NVLink fatal error on GPU 3 port 11, node 0
+"""),
+    LogCase("Xid, and then whatever the program says", "device_fault", """\
+»[ 8812.1] NVRM: Xid (PCI:0000:4e:00): 74, pid=4242, name=python, NVLink: fatal error detected on link 6
+RuntimeError: NCCL communicator was aborted
+ValueError: checkpoint is incomplete
+"""),
+    LogCase("Xid of a clean-up", "device_fault", """\
+»kernel: NVRM: Xid (PCI:0000:dc:00): 45, pid=18, name=python3, Ch 00000001
+"""),
+    LogCase("device handle lost", "device_fault", """\
+»Unable to determine the device handle for GPU0000:03:00.0: Unknown Error
+"""),
+    LogCase("ROCm page fault", "device_fault", """\
+»Memory access fault by GPU node-4 (Agent handle: 0x152e220) on address 0x7f. Reason: Page not present or supervisor privilege.
+""", 134),
+    LogCase("pod evicted for the node's memory", "evicted", """\
+Status:         Failed
+»Reason:         Evicted
+Message:        The node was low on resource: memory. Threshold quantity: 100Mi, available: 88Mi.
+""", 137),
+    LogCase("pod evicted for the node's disk, as an event", "evicted", """\
+»4m  Warning  Evicted  pod/grpo-c2-worker-0  The node had condition: [DiskPressure].
+""", 137),
+    LogCase("pod preempted by another", "preempted", """\
+»2m  Normal  Preempted  pod/grpo-c2-worker-0  Preempted by pod 8f6e on node gpu-07
+""", 143),
+    LogCase("the cloud takes a machine back", "preempted", """\
+»agent: Spot instance interruption notice received, terminating in 120 seconds
+""", 143),
+    LogCase("requeued by somebody", "cancelled", """\
+»slurmstepd: error: *** JOB 5055846 ON acn18 CANCELLED AT 2026-09-15T19:27:18 DUE TO JOB REQUEUE ***
+""", 143),
+    # ---- shapes of public reports: what a model answered ---------------------------------------------------
+    LogCase("an answer over several lines", "timeout", """\
+(TaskRunner pid=31) [prompt] user
+(TaskRunner pid=31) Explain this crash.
+(TaskRunner pid=31) [response] It ends so:
+(TaskRunner pid=31) Traceback (most recent call last):
+(TaskRunner pid=31)   File "run.py", line 3, in <module>
+(TaskRunner pid=31) torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 15.78 GiB
+(TaskRunner pid=31) Use a smaller batch.
+(TaskRunner pid=31) [ground_truth] 4
+(TaskRunner pid=31) [score] 1.0
+»[rank3]:[E321 02:07:08.408271257 ProcessGroupNCCL.cpp:607] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=15) ran for 600004 milliseconds before timing out.
+"""),
+    LogCase("an answer that quotes a stamped log", "runtime", """\
+(TaskRunner pid=31) [response] The log says:
+(TaskRunner pid=31) 2026-09-15 15:55:01,204 ERROR: starting
+(TaskRunner pid=31) RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB
+(TaskRunner pid=31) slurmstepd: error: Detected 1 oom_kill event in StepId=5.batch.
+(TaskRunner pid=31) [ground_truth] 4
+(TaskRunner pid=31) [score] 0.0
+»(TaskRunner pid=31) KeyError: 'reward'
+"""),
+    LogCase("an answer whose later lines lost their writer", "missing_evidence", """\
+(TaskRunner pid=31) [response] Look:
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 15.78 GiB
+»(TaskRunner pid=31) [score] 0.0
+"""),
+    LogCase("an answer without a closing label", "runtime", """\
+-------------------- Question:
+Why?
+Answer:
+4
+Response:
+RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB
+  3%|▎         | 3/100 [00:12<05:11,  3.21s/it]
+»ValueError: too many values to unpack
+"""),
+    LogCase("behind a sample the program's own failure counts", "cuda_oom", """\
+[response] RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB
+and so on
+[score] 0.0
+Traceback (most recent call last):
+»torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 has a total capacity of 39.39 GiB
+"""),
+    LogCase("another writer fails while a sample is printed", "cuda_oom", """\
+(TaskRunner pid=31) [response] first line
+»(WorkerDict pid=88) torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 has a total capacity of 39.39 GiB
+(TaskRunner pid=31) second line
+(TaskRunner pid=31) [score] 0.0
+"""),
+    LogCase("answers in a list on one line", "runtime", """\
+(RolloutManager pid=21) [2026-07-27 09:10:02] rollout.py:88 - First rollout sample: ['<|im_start|>user Why? It prints RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB', 'It is full'], label: 4, reward: 1
+responses: ["fine", "Traceback: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity"]
+{'prompt': 'Why?', 'completion': 'see RuntimeError: CUDA error: out of memory, it says'}
+Sample(index=3, prompt='x', response='it said CUDA out of memory. Tried to allocate 2.00 GiB')
+»KeyError: 'ground_truth'
+"""),
+    LogCase("answers in a table of boxes", "missing_evidence", """\
+│ Why? │ RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB │ 0.00 │
+»bye
+"""),
+    LogCase("answers inside a chat template", "missing_evidence", """\
+<|im_start|>assistant
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 15.78 GiB
+»and that is why<|im_end|>
+"""),
+    LogCase("quoted code", "missing_evidence", """\
+The usual output:
+```
+RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB
+»```
+"""),
+    LogCase("a structured log is no sample", "cuda_oom", """\
+»{"level": "error", "msg": "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 has a total capacity of 39.39 GiB"}
+"""),
+    LogCase("a list of errors is no sample", "cuda_oom", """\
+»errors: ['CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 has a total capacity of 39.39 GiB']
 """),
 )  # fmt: skip

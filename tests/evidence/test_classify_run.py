@@ -39,11 +39,11 @@ def test_it_prints_outcome_diagnosis_peak_and_evidence_of_a_log(log: Path) -> No
 
 
 def test_every_log_text_comes_out_the_same_as_from_the_functions(tmp_path: Path) -> None:
-    path = tmp_path / "training-1.log"
+    (tmp_path / "gpu-memory-1.csv").write_text("100,28882\n")
     for case in CASES:
-        path.write_text(case.text, encoding="utf-8")
+        (tmp_path / "training-1.log").write_text(case.text, encoding="utf-8")
         code = [] if case.exit_code is None else ["--exit-code", str(case.exit_code)]
-        data = classify(path, *code, "--steps", "1")
+        data = classify(tmp_path, *code, "--steps", "1")
         assert (case.name, data["outcome"], data["diagnosis"]) == (case.name, case.outcome, case.diagnosis)
         assert data["evidence"][0]["line"] == case.line
 
@@ -70,8 +70,24 @@ def test_it_prints_text_for_a_person(log: Path) -> None:
 def test_it_takes_the_protocol_s_pattern(log: Path) -> None:
     log.write_text("iteration 5 done\n")
 
+    (log.parent / "gpu-memory-1.csv").write_text("100,28882\n")
     pattern = ("--pattern", r"iteration (?P<step>\d+) done")
-    assert classify(log, "--exit-code", "0", "--steps", "5", *pattern)["outcome"] == "completed"
+    assert classify(log.parent, "--exit-code", "0", "--steps", "5", *pattern)["outcome"] == "completed"
+
+
+@pytest.mark.parametrize("samples", [None, "", "100,0\n", "100,N/A\n"])
+def test_a_completion_whose_memory_nobody_sampled_is_unresolved(log: Path, samples: str | None) -> None:
+    """It says nothing about the margin, so it resolves nothing; the record stays the deciding line."""
+    log.write_text(f"starting\n{STEP_1}\n")
+    if samples is not None:
+        (log.parent / "gpu-memory-1.csv").write_text(samples)
+    data = classify(log.parent, "--exit-code", "0", "--steps", "1")
+
+    assert (data["outcome"], data["diagnosis"]) == ("unresolved", "missing_evidence")
+    assert "no memory was sampled" in data["reason"]
+    assert (data["evidence"][0]["file"], data["evidence"][0]["line"]) == ("training-1.log", 2)
+    (log.parent / "gpu-memory-1.csv").write_text("100,28882\n")
+    assert classify(log.parent, "--exit-code", "0", "--steps", "1")["outcome"] == "completed"
 
 
 @pytest.mark.parametrize(
@@ -93,8 +109,9 @@ def test_from_the_shell_it_exits_with_0_for_an_outcome_and_2_for_a_bad_path(log:
         command = [sys.executable, "manage.py", "classify_run", *arguments]
         return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
 
+    (log.parent / "gpu-memory-1.csv").write_text("100,28882\n")
     log.write_text(STEP_1 + "\n")
-    good = run(str(log), "--exit-code", "0", "--steps", "1", "--format", "json")
+    good = run(str(log.parent), "--exit-code", "0", "--steps", "1", "--format", "json")
     assert (good.returncode, json.loads(good.stdout)["outcome"]) == (0, "completed")
 
     absent = run(str(log.parent / "absent"))

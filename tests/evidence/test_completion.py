@@ -19,6 +19,7 @@ STEPS = "".join(f"step:{step} - loss:0.1 - training/global_step:{step}\n" for st
 
 def derive(log: str, rule: CompletionRule, exit_code: int | None = 0, **evidence):
     findings = scan_log([log.encode()], "training-7.log", rule)
+    evidence.setdefault("peak", sampled_peak([("gpu-memory-7.csv", ["100,28882"])]))
     return derive_outcome(RunEvidence(logs=(findings,), exit_code=exit_code, **evidence), rule)
 
 

@@ -17,7 +17,7 @@ RESTLESS = "\n".join([*(case.text.rstrip("\n") for case in CASES), STEP_1]).enco
 HARMLESS = [line for line in HEALTHY if "Total training steps" not in line]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.integers(1, 5000), min_size=1, max_size=40), st.sampled_from(["utf-8", "utf-16"]))
 def test_chunks_of_any_size_give_the_same_findings(sizes: list[int], encoding: str) -> None:
     data = (RESTLESS + b"\r50%\r" + b"z" * 70_000 + b"\r" + RESTLESS).decode().encode(encoding)
@@ -30,7 +30,7 @@ def test_chunks_of_any_size_give_the_same_findings(sizes: list[int], encoding: s
     assert scan_log(chunks, "a.log") == scan_log([data], "a.log")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sampled_from(CASES), st.lists(st.tuples(st.floats(0, 1), st.sampled_from(HARMLESS)), max_size=12))
 def test_harmless_lines_anywhere_change_no_diagnosis(case, insertions) -> None:
     plain = classify(case.text.encode(), case.exit_code)
@@ -48,7 +48,7 @@ def test_harmless_lines_anywhere_change_no_diagnosis(case, insertions) -> None:
             assert lines[derived.deciding.line - 1].strip() == derived.deciding.text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.one_of(st.binary(max_size=300), st.sampled_from(RESTLESS.split(b"\n"))), max_size=20))
 def test_any_bytes_lead_to_an_outcome(pieces: list[bytes]) -> None:
     derived = derive_outcome(RunEvidence(logs=(scan_log(pieces, "a.log"),), exit_code=1), CompletionRule(1))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from studies.evidence.collect import EvidenceFile, collect_run
+from studies.evidence.collect import RunFile, collect_run
 from studies.evidence.completion import CompletionRule
 from studies.evidence.errors import EvidenceError
 from studies.evidence.files import read_evidence, read_run_directory
@@ -200,7 +200,7 @@ def test_files_of_several_jobs_are_not_mixed(run: Path) -> None:
 
 
 def test_uploaded_bytes_lead_to_the_same_outcome_as_the_directory(run: Path) -> None:
-    files = [EvidenceFile.of_bytes(path.name, path.read_bytes()) for path in run.iterdir() if path.is_file()]
+    files = [RunFile.of_bytes(path.name, path.read_bytes()) for path in run.iterdir() if path.is_file()]
 
     assert derive_outcome(collect_run(files)) == derive(run)
 
@@ -214,15 +214,18 @@ def test_a_directory_without_evidence_is_refused(tmp_path: Path) -> None:
         read_run_directory(tmp_path / "absent")
 
 
-def test_the_package_needs_nothing_but_the_standard_library() -> None:
+def test_the_package_needs_nothing_but_the_standard_library_and_the_linear_engine() -> None:
     import ast
     import sys
 
+    import rlvram_site.strict_json
     import studies.evidence
 
-    for path in Path(studies.evidence.__file__).parent.glob("*.py"):
+    shared = Path(rlvram_site.strict_json.__file__)
+    for path in [shared, *Path(studies.evidence.__file__).parent.glob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             for name in names:
-                assert name.startswith("studies.evidence") or name.split(".")[0] in sys.stdlib_module_names
+                own = name.startswith("studies.evidence") or name == "rlvram_site.strict_json"
+                assert own or name.split(".")[0] in {"re2", *sys.stdlib_module_names}

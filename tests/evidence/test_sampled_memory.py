@@ -175,7 +175,7 @@ samples = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(samples, st.integers(1, 59))
 def test_the_peak_is_the_largest_sample_however_files_are_split(rows, cut: int) -> None:
     whole = peak_of(wide(*rows))
@@ -186,7 +186,7 @@ def test_the_peak_is_the_largest_sample_however_files_are_split(rows, cut: int) 
     assert [item.mib for item in whole.devices] == [max(column) for column in zip(*rows, strict=True)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.one_of(st.text(max_size=60), st.just("100,5,6"), st.just("1,1,rollout,5")), max_size=12))
 def test_any_text_is_read_without_an_error(lines: list[str]) -> None:
     peak = sampled_peak([("a.csv", lines)], devices={0: "GPU-aa"}, started_ns=0, ended_ns=10)

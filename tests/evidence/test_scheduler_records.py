@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from studies.evidence.completion import CompletionRule
 from studies.evidence.logs import scan_log
 from studies.evidence.outcome import RunEvidence, derive_outcome
+from studies.evidence.samples import sampled_peak
 from studies.evidence.scheduler import parse_sacct
 
 HEADER = "JobID|JobIDRaw|JobName|State|ExitCode|Start|End|ElapsedRaw|AllocTRES|NodeList|Reason"
@@ -27,7 +28,13 @@ def derived(state: str, code: str, log: str = "", exit_code: int | None = 1):
     )
     assert problems == ()
     findings = scan_log([log.encode()], "training.log", CompletionRule(1))
-    evidence = RunEvidence(logs=(findings,), exit_code=exit_code, scheduler=rows, scheduler_file="sacct.psv")
+    evidence = RunEvidence(
+        logs=(findings,),
+        peak=sampled_peak([("gpu-memory-1.csv", ["100,28882"])]),
+        exit_code=exit_code,
+        scheduler=rows,
+        scheduler_file="sacct.psv",
+    )
     return derive_outcome(evidence, CompletionRule(1))
 
 
@@ -76,7 +83,7 @@ def test_a_line_with_another_number_of_fields_is_named() -> None:
         ("TIMEOUT", "0:0", "timeout"),
         ("NODE_FAIL", "1:0", "environment"),
         ("CANCELLED by 7547", "0:0", "cancelled"),
-        ("PREEMPTED", "0:0", "cancelled"),
+        ("PREEMPTED", "0:0", "preempted"),
         ("FAILED", "1:0", "vllm_executor_failure"),
     ],
 )
@@ -110,7 +117,7 @@ def test_the_job_s_state_does_not_undo_a_completed_invocation() -> None:
     assert derived("OUT_OF_MEMORY", "0:125", record, 0).outcome == "completed"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.one_of(st.text(max_size=80), st.text("|JobIDRaw.0123_", max_size=60)), max_size=8))
 def test_any_text_is_read_without_an_error(lines: list[str]) -> None:
     rows, problems = parse_sacct(lines, "sacct.psv")

@@ -12,7 +12,7 @@ import pytest
 
 from studies.models import Attempt, SeedSlot
 from tests.conftest import ROOT
-from tests.upload.conftest import key, site  # noqa: F401
+from tests.upload.conftest import _server, key, site  # noqa: F401
 
 CAPACITY_MIB = 40_960
 HERE = Path(__file__).parent

@@ -19,6 +19,8 @@ from tests.factories import make_attempt
 from tests.gpu_host.conftest import attempt_of
 from tests.jobs.conftest import wait_for
 
+pytestmark = pytest.mark.one_engine("the host's own work; uploads are tried on both engines in tests/upload")
+
 COMPLETES = "use(2000, 1000)\nuse({peak}, 1000)\ncomplete()\n"
 
 

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from studies.jobs.claims import Outcome
 from studies.jobs.kinds import register
 from studies.jobs.kinds.base import Kind, Parameter
+from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
 from studies.models import Event
 
@@ -33,9 +33,9 @@ class Steps(Kind):
                 return
             time.sleep(0.05)
 
-    def record(self, work: Work, computed: None) -> Outcome:
+    def record(self, work: Work, computed: None) -> JobOutput:
         position = Event.objects.filter(study=work.study).count()
         Event(
             study=work.study, position=position, kind="steps", status=Event.Status.NOTED, title="recorded"
         ).save()
-        return Outcome("Recorded an event.", [], {"position": position})
+        return JobOutput("Recorded an event.", [], {"position": position})

@@ -10,7 +10,7 @@ import pytest
 
 from studies.archive import environment
 from tests.conftest import ROOT
-from tests.site.prepared import run, shell_environment
+from tests.site.prepared import prepared_folder, shell_environment
 from tests.studies_archive.archives import write_archive
 
 # Approvals of the sealed panel, as the real study published them.
@@ -20,10 +20,7 @@ APPROVALS = {"donor_copy": 12, "component_regression": 3, "logistic": 0}
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     """A data folder of our own: the jobs of these tests stay in it."""
-    folder = tmp_path_factory.mktemp("jobs") / "data"
-    done = run("--no-serve", "--data", folder)
-    assert done.returncode == 0, done.stderr
-    return folder
+    return prepared_folder(tmp_path_factory, "jobs")
 
 
 def run_job(data, *arguments: str) -> subprocess.CompletedProcess[str]:

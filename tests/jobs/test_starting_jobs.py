@@ -7,7 +7,7 @@ from django.test import Client
 
 from rlvram_site.ledger.models import AppendOnlyError
 from studies.jobs import claims
-from studies.jobs.claims import Outcome, Progress
+from studies.jobs.values import JobOutput, Progress
 from studies.models import Job
 from tests.api.conftest import key_for, make_person
 from tests.factories import make_small_study, make_study
@@ -33,7 +33,7 @@ def finish(job: Job) -> None:
     claim = claims.claim(job.pk, "a worker")
     assert claim
     claims.succeed(
-        claim, lambda: Outcome("Done.", [], {"answer": 42}), progress=Progress(1, 1, "done"),
+        claim, lambda: JobOutput("Done.", [], {"answer": 42}), progress=Progress(1, 1, "done"),
         input_sha256="a" * 64, environment={"python": "3.11"},
     )  # fmt: skip
 

@@ -24,7 +24,8 @@ values = st.recursive(
     max_leaves=12,
 )
 with_a_database = settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    suppress_health_check=[*settings.default.suppress_health_check, HealthCheck.function_scoped_fixture],
 )
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.text.diffs import Piece, list_diff, text_diff, value_diff
+from studies.text.diffs import DiffPiece, list_diff, text_diff, value_diff
 
 words = st.lists(st.text("abcdé", min_size=1, max_size=4), max_size=12).map(" ".join)
 items = st.lists(st.text(min_size=1, max_size=5), max_size=8)
 
 
-def without(pieces: list[Piece], kind: str) -> list[str]:
+def without(pieces: list[DiffPiece], kind: str) -> list[str]:
     return [piece.text for piece in pieces if piece.kind != kind]
 
 
@@ -36,10 +36,13 @@ def test_an_unchanged_text_has_no_change(text):
 
 def test_a_replaced_item_stands_between_those_that_stayed():
     assert list_diff(["a", "b", "c"], ["a", "x", "c"]) == [
-        Piece("same", "a"), Piece("removed", "b"), Piece("added", "x"), Piece("same", "c"),
+        DiffPiece("same", "a"), DiffPiece("removed", "b"), DiffPiece("added", "x"), DiffPiece("same", "c"),
     ]  # fmt: skip
 
 
 def test_values_of_two_kinds_are_replaced_whole():
-    assert value_diff({"limit": 1}, "none") == [Piece("removed", '{"limit": 1}'), Piece("added", "none")]
-    assert value_diff(None, 3) == [Piece("added", "3")]
+    assert value_diff({"limit": 1}, "none") == [
+        DiffPiece("removed", '{"limit": 1}'),
+        DiffPiece("added", "none"),
+    ]
+    assert value_diff(None, 3) == [DiffPiece("added", "3")]

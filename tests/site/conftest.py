@@ -6,13 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.site.prepared import run
+from tests.site.prepared import prepared_folder
 
 
 @pytest.fixture(scope="session")
 def prepared_data(tmp_path_factory) -> Path:
     """A data folder as ``./run --no-serve`` leaves it."""
-    data = tmp_path_factory.mktemp("prepared") / "data"
-    done = run("--no-serve", "--data", data)
-    assert done.returncode == 0, done.stderr
-    return data
+    return prepared_folder(tmp_path_factory, "site")

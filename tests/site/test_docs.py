@@ -55,7 +55,15 @@ def test_commands_and_files_that_pages_name_exist(page):
     text = page.read_text()
     commands = set(re.findall(r"manage\.py (\w+)", text)) - {"help"}
     ours = {path.stem for path in ROOT.glob("*/management/commands/*.py")}
-    django_own = {"check", "migrate", "collectstatic", "createsuperuser", "showmigrations"}
+    django_own = {
+        "check",
+        "runserver",
+        "version",
+        "migrate",
+        "collectstatic",
+        "createsuperuser",
+        "showmigrations",
+    }
     assert commands <= ours | django_own
     for name in re.findall(r"`((?:docs|scripts|studies|admission|rlvram_site)/[\w/.-]+)`", text):
         assert (ROOT / name).exists(), f"{page.name} names {name}"

@@ -57,7 +57,7 @@ def test_health_needs_no_login_on_a_private_site(client, db, private_site, path)
 
 
 def test_a_ledger_that_was_never_walked_is_not_called_good(client, db):
-    assert client.get("/health/ledger/").json() == {"status": "not checked yet"}
+    assert client.get("/health/ledger/").json() == {"status": "not checked yet", "guard": "in place"}
 
 
 def test_the_last_walk_is_shown(client, db):
@@ -68,6 +68,7 @@ def test_the_last_walk_is_shown(client, db):
         200,
         {
             "status": "passed",
+            "guard": "in place",
             "checked_at": check.finished_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "streams": 1,
             "links": 1,
@@ -86,7 +87,7 @@ def test_a_broken_chain_is_a_503_without_details(client, db):
     answer = client.get("/health/ledger/")
     assert answer.status_code == 503
     assert answer.json() | {"checked_at": ""} == {
-        "status": "failed", "checked_at": "", "streams": 1, "links": 0, "problems": 1,
+        "status": "failed", "guard": "in place", "checked_at": "", "streams": 1, "links": 0, "problems": 1,
     }  # fmt: skip
 
 

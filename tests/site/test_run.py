@@ -133,7 +133,9 @@ def test_it_serves_until_it_is_stopped_and_leaves_nothing_behind(prepared_data, 
     assert get(address + "/health/ready/") == (200, '{"status": "ready"}')
     files = re.findall(r'(?:href|src)="(/static/[^"]+)"', get(address + "/login/")[1])
     assert files
-    assert {get(address + path)[0] for path in [*files, "/static/plotly.min.js"]} == {200}
+    assert {
+        get(address + path)[0] for path in [*files, "/static/vendor/plotly-basic-4.1.1/plotly-basic.min.js"]
+    } == {200}
     # The worker does its first work: it walks the ledger.
     answer = {"status": "not checked yet"}
     while answer["status"] == "not checked yet":

@@ -16,8 +16,9 @@ from typing import Any
 from studies.archive import columns
 from studies.archive.bundle import read_bundle
 from studies.archive.records import Stream
+from tests.databases import STUDIES
 
-SAMPLE = Path(__file__).resolve().parents[2] / "studies" / "samples" / "rlvrambench.json"
+SAMPLE = STUDIES
 ESTIMATION, HOST = "benchmark/estimation", "benchmark/host_capacity"
 
 

@@ -7,7 +7,8 @@ import shutil
 import pytest
 from django.core.management import call_command
 
-from tests.studies_archive.archives import SAMPLE, Archive, write_archive
+from tests.databases import STUDIES
+from tests.studies_archive.archives import Archive, write_archive
 
 
 @pytest.fixture(scope="session")
@@ -25,13 +26,13 @@ def archive(_archive_template, tmp_path) -> Archive:
 @pytest.fixture
 def source(archive_path) -> str:
     """The real archive, or the bundled facts where that is not there."""
-    return str(archive_path or SAMPLE)
+    return str(archive_path or STUDIES)
 
 
 @pytest.fixture
-def imported(source, db) -> str:
+def imported(source, db, start_databases) -> str:
     """A database with both real studies; the value is what they were imported from."""
-    call_command("import_study", source, verbosity=0)
+    start_databases.ensure("imported")
     return source
 
 

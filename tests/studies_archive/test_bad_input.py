@@ -241,7 +241,7 @@ def test_a_count_that_no_volume_can_be_made_of(archive):
     model = "Qwen/Qwen2.5-7B-Instruct"
     archive.edit_json(
         f"{ESTIMATION}/model_metadata.json",
-        lambda models: models[model].update(floating_checkpoint_elements=10**400),
+        lambda models: models[model].update(floating_checkpoint_elements=10**200),
     )
     archive.rehash()
     message = refusal(archive)
@@ -361,7 +361,7 @@ def test_a_follow_up_with_other_predictions_than_its_parent(archive):
         ),
         ('{"a": NaN}', f"{ESTIMATION}/protocol.json: NaN is not a number, expected a finite number or null"),
         ("[]", f"{ESTIMATION}/protocol.json: a list, expected a JSON object"),
-        ("[" * 100_000, f"{ESTIMATION}/protocol.json: nested too deeply"),
+        ("[" * 100_000, f"{ESTIMATION}/protocol.json: objects and lists nested too deeply"),
     ],
 )
 def test_a_protocol_that_is_no_document(archive, text, message):

@@ -185,16 +185,21 @@ def test_one_study_of_a_bundle(bundle):
 def test_a_changed_bundle_without_a_fitting_sha256(bundle):
     path = bundle
     path.write_text(path.read_text().replace('"memory_failure"', '"within_margin"', 1))
-    assert re.match(r"bundle.json: sha256 of the content is \w{64}, expected \w{64}", refusal(path))
+    assert re.match(
+        r"bundle.json: sha256 is '\w{64}', the content's is \w{64}: it was changed", refusal(path)
+    )
 
 
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda document: document.update(format="other"), 'no study bundle, expected "format"'),
-        (lambda document: document.update(version=2), "bundle.json version: 2, expected 1"),
+        (
+            lambda document: document.update(format="other"),
+            "format is 'other', expected",
+        ),
+        (lambda document: document.update(version=2), "bundle.json: version is 2; this site reads 1"),
         (lambda document: document.update(content=[]), "bundle.json content: [], expected an object"),
-        (lambda document: document.pop("sha256"), "bundle.json sha256: None, expected a text"),
+        (lambda document: document.pop("sha256"), "bundle.json: sha256 is None, the content's is"),
     ],
 )
 def test_a_file_that_is_no_bundle_of_this_version(bundle, edit, message):
@@ -220,12 +225,12 @@ def set_value(kind, field, value, row=0, group="studies", index=0):
         (set_value("attempt", "outcome", "fine"), "attempt 1 outcome: 'fine'"),
         (set_value("slot", "seed", "many"), "slot 1 seed: 'many'"),
         (set_value("slot", "seed", None), "slot 1 seed: null, expected a value"),
-        (set_value("slot", "seed", True), "slot 1 seed: True, expected no boolean"),
+        (set_value("slot", "seed", True), "slot 1 seed: True, expected a whole number"),
         (set_value("slot", "configuration", "est-other"), "'est-other', expected a known configuration"),
         (set_value("configuration", "parameter_offload", ""), "configuration 1 parameter_offload: ''"),
         (set_value("configuration", "gpu_count", -1), "configuration 1 gpu_count: '-1'"),
         (set_value("configuration", "gpu_count", 10**30), "configuration 1 gpu_count: '1000"),
-        (set_value("configuration", "model_name", 7), "configuration 1 model_name: 7, expected a text"),
+        (set_value("configuration", "model_name", 7), "configuration 1 model_name: 7, expected text"),
         (set_value("protocol", "sha256", "abc"), "expected 64 lower-case hexadecimal digits"),
         (
             set_value("prediction", "donor", "pool:cfg-none"),

@@ -8,7 +8,7 @@ import pytest
 
 from studies.figures.timeline import LANES as DRAWN_LANES
 from studies.models import Study
-from studies.services.history.timeline import LANES, moments, timeline
+from studies.services.history.timeline import LANES, timeline
 from studies.services.scores.panel import load_panel
 from tests.factories import make_attempt
 
@@ -69,7 +69,7 @@ def test_as_of_a_moment_only_what_was_known_counts(study):
     assert {row.cells["donor_copy"] for row in sealed.rows} == {"approved_unscored"}
     later = load_panel(study, as_of=at("16:10:13"))
     assert (len(later.resolved), sum(slot.resolved for slot in later.slots)) == (2, 14)
-    assert len(load_panel(study, as_of=moments(study)[-1]).resolved) == 6
+    assert len(load_panel(study, as_of=max(item.known_at for item in timeline(study))).resolved) == 6
 
 
 def test_what_was_recorded_here_is_known_from_then_on(study):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from studies.estimation.errors import EstimationError
 from studies.estimation.tries import SlotTries, slot_tries
 from studies.models import Attempt, Exclusion, NonLaunch, SeedSlot, Study
-from studies.services.outcomes.slots import Role, attempt_states, slot_state_of, slot_states
+from studies.services.outcomes.slots import AttemptRole, attempt_states, slot_state_of, slot_states
 from studies.services.scores.panel import load_panel
 from tests.factories import make_attempt, make_configuration, make_protocol, make_slots, make_study
 
@@ -132,7 +132,7 @@ def test_one_more_may_count_exactly_if_one_more_would_be_eligible(
         return slot_state_of(slot, rows, {}, launch, rule)
 
     now, then = state(outcomes), state([*outcomes, "completed"])
-    newest = then.attempts[-1].role is Role.ELIGIBLE
+    newest = then.attempts[-1].role is AttemptRole.ELIGIBLE
     assert now.one_more_may_count == newest
 
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from studies.estimation.tries import SlotTries
 from studies.models import Attempt, Exclusion, NonLaunch, SeedSlot
 from studies.services.history.timeline import timeline
-from studies.services.outcomes.slots import Role, slot_state_of, slot_states
+from studies.services.outcomes.slots import AttemptRole, slot_state_of, slot_states
 from studies.services.scores.costs import panel_cost
 from studies.services.scores.panel import load_panel
 from tests.factories import make_attempt, make_configuration, make_protocol, make_slots, make_study
@@ -87,8 +88,8 @@ def test_before_the_correction_was_recorded_the_wrong_entry_counts(planned):
         return state.eligible, [item.role for item in state.attempts]
 
     before = corrected.recorded_at - dt.timedelta(microseconds=1)
-    assert then(before) == (wrong, [Role.ELIGIBLE])
-    assert then(corrected.recorded_at) == (corrected, [Role.SUPERSEDED, Role.ELIGIBLE])
+    assert then(before) == (wrong, [AttemptRole.ELIGIBLE])
+    assert then(corrected.recorded_at) == (corrected, [AttemptRole.SUPERSEDED, AttemptRole.ELIGIBLE])
     assert then() == then(corrected.recorded_at)
 
 
@@ -138,15 +139,16 @@ def test_a_slot_says_what_it_would_say_if_only_the_corrected_entries_had_been_re
     tries, permitted, launched
 ):
     rows, corrected = _rows(tries)
+    rule = SlotTries(permitted, never_launched_uses_one=True)
     slot, failed = SeedSlot(pk=1, seed=1), None if launched else NonLaunch(reason="no node")
-    state = slot_state_of(slot, rows, {}, failed, permitted)
+    state = slot_state_of(slot, rows, {}, failed, rule)
     clean = [
         Attempt(pk=place, outcome=row.outcome, peak_mib=row.peak_mib, invocation_id=row.invocation_id)
         for place, row in enumerate(corrected, start=1)
     ]
-    expected = slot_state_of(slot, clean, {}, failed, permitted)
+    expected = slot_state_of(slot, clean, {}, failed, rule)
     assert (state.outcome, state.reason) == (expected.outcome, expected.reason)
-    standing = [item for item in state.attempts if item.role is not Role.SUPERSEDED]
+    standing = [item for item in state.attempts if item.role is not AttemptRole.SUPERSEDED]
     assert [(item.attempt.invocation_id, item.role) for item in standing] == [
         (item.attempt.invocation_id, item.role) for item in expected.attempts
     ]

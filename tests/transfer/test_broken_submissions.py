@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studies.estimation.labels import Label
-from studies.transfer.submission import MAX_BYTES, Row, SubmissionError, check, parse_rows
+from studies.transfer.submission import MAX_BYTES, SubmissionError, SubmittedRow, check, parse_rows
 from tests.transfer.worlds import csv_file, predicted, small_suite, suites
 
 GOOD = [
@@ -23,7 +23,7 @@ GOOD = [
 
 def problems(rows, selection="model_transfer") -> dict[str, tuple[int, tuple[str, ...]]]:
     with pytest.raises(SubmissionError) as caught:
-        check(small_suite(), [Row(*row) for row in rows], selection)
+        check(small_suite(), [SubmittedRow(*row) for row in rows], selection)
     return {problem.rule: (problem.count, problem.offenders) for problem in caught.value.problems}
 
 
@@ -80,7 +80,7 @@ def test_a_problem_says_how_many_more_there_are():
     ):
         check(
             small_suite(),
-            [Row(*row) for row in GOOD] + [Row(f"x{n}", "within_margin") for n in range(9)],
+            [SubmittedRow(*row) for row in GOOD] + [SubmittedRow(f"x{n}", "within_margin") for n in range(9)],
             "model_transfer",
         )
 
@@ -139,7 +139,7 @@ def test_noise_ends_in_a_named_problem(content):
 @given(suite=suites(), data=st.data())
 def test_a_submission_with_one_row_for_each_query_is_always_taken(suite, data):
     labels = data.draw(predicted(suite))
-    rows = data.draw(st.permutations([Row(query, label.value) for query, label in labels.items()]))
+    rows = data.draw(st.permutations([SubmittedRow(query, label.value) for query, label in labels.items()]))
     assert check(suite, rows, "all") == labels
 
 
@@ -147,7 +147,7 @@ def test_a_submission_with_one_row_for_each_query_is_always_taken(suite, data):
 def test_leaving_any_row_out_is_always_named(suite, data):
     labels = data.draw(predicted(suite))
     left_out = data.draw(st.sampled_from(sorted(labels)))
-    rows = [Row(query, label.value) for query, label in labels.items() if query != left_out]
+    rows = [SubmittedRow(query, label.value) for query, label in labels.items() if query != left_out]
     with pytest.raises(SubmissionError) as caught:
         check(suite, rows, "all")
     assert [(p.rule, p.offenders) for p in caught.value.problems] == [("missing", (left_out,))]

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,14 +19,19 @@ from tests.factories import make_small_study
 from tests.upload.site import Site
 
 
-@pytest.fixture
-def site(transactional_db):
-    """A running server; the database holds the study ``demo``."""
-    make_small_study(slug="demo")
+@pytest.fixture(scope="session")
+def _server(django_db_setup) -> Iterator[Site]:
     site = Site()
-    site.start()
     yield site
     site.stop()
+
+
+@pytest.fixture
+def site(transactional_db, _server) -> Site:
+    """A running server, one for all tests; the database holds the study ``demo`` and nothing else."""
+    make_small_study(slug="demo")
+    _server.start()
+    return _server
 
 
 @pytest.fixture

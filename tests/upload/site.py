@@ -20,7 +20,7 @@ def free_port() -> int:
 
 
 class Site:
-    """gunicorn with two workers, each in the server's own process group."""
+    """gunicorn with two workers in a process group of its own; the site is imported once for both."""
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -28,10 +28,13 @@ class Site:
         self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
+        """Serve from now on; one that is serving goes on."""
+        if self.process:
+            return
         self.process = start_python(
             "-c",
             "import os, sys; os.setsid(); from gunicorn.app.wsgiapp import run; run()",
-            "--bind", f"127.0.0.1:{self.port}", "--workers", "2", "--log-level", "critical",
+            "--bind", f"127.0.0.1:{self.port}", "--workers", "2", "--preload", "--log-level", "critical",
             "rlvram_site.wsgi",
         )  # fmt: skip
         for _ in range(600):

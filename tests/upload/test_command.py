@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from django.contrib.auth import get_user_model
 
 from rlvram_site.api.keys import issue_key
 from studies.models import Attempt, EvidenceBlob, EvidenceFile
 from tests.api.logs import COMPLETED
 from tests.upload.conftest import command, slot
+
+pytestmark = pytest.mark.one_engine("the command's own work; interrupted uploads are tried on both engines")
 
 
 def test_a_run_directory_becomes_an_attempt_and_again_is_no_news(site, key, run_directory):

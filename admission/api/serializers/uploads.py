@@ -8,12 +8,13 @@ from typing import Any
 from rest_framework import serializers
 
 from admission.api.fields import KeyField, Pointer
-from admission.estimator import MAX_DOCUMENT_SIZE, MAX_WHOLE
+from admission.estimator import EXPERT_DISPATCHES, MAX_DOCUMENT_SIZE, MAX_WHOLE
 from admission.models import (
     Change,
     ChangeHead,
     Correction,
     IssueEvent,
+    LaterFact,
     Measurement,
     OpenQuestion,
     QuestionMention,
@@ -62,6 +63,16 @@ class CorrectionUpload(RecordUpload):
         fields = [*COMMON, "kind", "target", "text", "signed_name"]
 
 
+class FactUpload(RecordUpload):
+    """What was first stated later about a recorded row."""
+
+    class Meta:
+        model = LaterFact
+        fields = [*COMMON, "target", "field", "value"]
+
+    value = serializers.JSONField(help_text="Text, or a whole number for sizes and tokens")
+
+
 class EventUpload(RecordUpload):
     class Meta:
         model = IssueEvent
@@ -103,7 +114,8 @@ class ReviewUpload(RecordUpload):
 class ReceiptUpload(RecordUpload):
     class Meta:
         model = Receipt
-        fields = [*COMMON, "label", "location", "sha256", "access", "verified_by", "independent"]
+        fields = [*COMMON, "label", "location", "sha256", "author", "access", "verified_by",
+                  "independent"]  # fmt: skip
 
 
 class QuestionUpload(RecordUpload):
@@ -173,7 +185,7 @@ class PoliciesField(serializers.ListField):
 
     def __init__(self, **kwargs: Any) -> None:
         kwargs.setdefault("default", ["base"])
-        kwargs.setdefault("help_text", "Names such as base, normalised+moe7, joint_observation")
+        kwargs.setdefault("help_text", "Names such as base, normalised+fc2_stage, joint_observation")
         super().__init__(max_length=16, **kwargs)
 
 
@@ -206,16 +218,24 @@ def _whole(low: int, **more: Any) -> serializers.IntegerField:
 
 
 class PricedModel(StrictSerializer):
-    """Sizes of the model, and how it is spread over devices."""
+    """Sizes of the model, and how it is spread over devices.
 
-    hidden_size = _whole(1)
-    layers = _whole(1)
-    element_bytes = _whole(1)
-    experts_per_token = _whole(0)
+    The sizes stand here, or in ``config``; what stands here is used instead of what a config says.
+    """
+
+    config = ObjectField(required=False, help_text="A Hugging Face config.json that the sizes are read from")
+    hidden_size = _whole(1, required=False, help_text="Needed without a config, like the next three")
+    layers = _whole(1, required=False)
+    element_bytes = _whole(1, required=False)
+    experts_per_token = _whole(0, required=False)
+    expert_intermediate_size = _whole(
+        1, required=False, allow_null=True, help_text="Needed by fc2_stage and fc1_fc2_stage only"
+    )
     tensor_parallel = _whole(1, required=False)
     context_parallel = _whole(1, required=False)
     expert_parallel = _whole(1, required=False)
     expert_tensor_parallel = _whole(1, required=False)
+    expert_dispatch = serializers.ChoiceField(choices=EXPERT_DISPATCHES, required=False)
     dtype = serializers.ChoiceField(choices=["fp8", "bf16", "fp16", "fp32"], required=False)
     dropless = serializers.BooleanField(required=False)
 

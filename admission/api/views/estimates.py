@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from admission import estimator
 from admission.api.serializers.uploads import PriceRequest, ReplayRequest
-from admission.estimator import Forward, InputError, Model, Observation, PolicyError
+from admission.estimator import Forward, InputError, Observation, PolicyError
 from rlvram_site.api.keys import Scope
 
 
@@ -67,13 +67,13 @@ class Prices(_Estimate):
                 for place, item in enumerate(values.get("observations", []))
             ]
             prices = estimator.compare(
-                _built("model", Model, values["model"]),
+                estimator.read_model(values["model"]),
                 _built("forward", Forward, values["forward"]),
                 policies,
                 seen,
                 values.get("usable_bytes"),
             )
-        except PolicyError as error:
+        except (InputError, PolicyError) as error:
             raise refuse_estimate(error) from error
         return Response({"prices": [price.as_dict() for price in prices]})
 

@@ -18,6 +18,7 @@ from admission.estimator import (
     parse_policies,
     read_json,
     replay,
+    with_model_config,
 )
 
 BAD_INPUT = 1
@@ -35,6 +36,11 @@ class Command(BaseCommand):
             default="base",
             help="comma-separated names, default base. Shipped: " + ", ".join(p.name for p in PRESETS),
         )
+        parser.add_argument(
+            "--model-config",
+            metavar="CONFIG",
+            help="a Hugging Face config.json whose sizes are used instead of those of the file's model",
+        )
         parser.add_argument("--format", choices=("table", "json"), default="table", help="default table")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -43,17 +49,29 @@ class Command(BaseCommand):
         except PolicyError as error:
             raise CommandError(str(error), returncode=BAD_POLICY) from error
         name = "standard input" if options["file"] == "-" else options["file"]
+        document = self._parsed(options["file"], name)
+        if config := options["model_config"]:
+            document = with_model_config(document, self._parsed(config, config))
         try:
-            result = replay(read_json(self._read(options["file"])), policies)
-        except OSError as error:
-            raise CommandError(f"{name}: {error.strerror or error}", returncode=BAD_INPUT) from error
+            result = replay(document, policies)
         except InputError as error:
-            lines = "\n".join(f"  {problem}" for problem in error.problems)
-            text = f"{name} cannot be replayed:\n{lines}"
-            raise CommandError(text, returncode=BAD_INPUT) from error
+            raise self._refused(name, error) from error
         self.stdout.write(
             json.dumps(result, indent=2) if options["format"] == "json" else format_table(result)
         )
+
+    def _parsed(self, file: str, name: str) -> object:
+        try:
+            return read_json(self._read(file))
+        except OSError as error:
+            raise CommandError(f"{name}: {error.strerror or error}", returncode=BAD_INPUT) from error
+        except InputError as error:
+            raise self._refused(name, error) from error
+
+    @staticmethod
+    def _refused(name: str, error: InputError) -> CommandError:
+        lines = "\n".join(f"  {problem}" for problem in error.problems)
+        return CommandError(f"{name} cannot be replayed:\n{lines}", returncode=BAD_INPUT)
 
     @staticmethod
     def _read(file: str) -> bytes:

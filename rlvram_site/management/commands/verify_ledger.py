@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
 
+from rlvram_site.ledger import triggers
 from rlvram_site.ledger.heads import HeadsFileError, heads_document, read_heads
 from rlvram_site.ledger.verify import extends, unchained, verify_streams
 
@@ -41,6 +42,8 @@ class Command(BaseCommand):
                 self.stdout.write(f"ok      {report.head.stream}  {end}")
             else:
                 self._broken(problems, f"{report.head.stream}  {report.problem}")
+        for problem in triggers.missing():
+            self._broken(problems, f"guard  {problem}; manage.py migrate installs it")
         for row in unchained(stream):
             self._broken(
                 problems, f"{row.stream}  {row.record} was inserted outside the ledger: no link names it"

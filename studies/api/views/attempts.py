@@ -17,8 +17,9 @@ from rest_framework.response import Response
 
 from rlvram_site.api.errors import TooLarge
 from rlvram_site.api.keys import Scope
-from rlvram_site.api.parsers import BoundedJSONParser, BoundedMultiPartParser, read_json
+from rlvram_site.api.parsers import DEEPEST, BoundedJSONParser, BoundedMultiPartParser
 from rlvram_site.api.permissions import scopes_of
+from rlvram_site.strict_json import JsonError, read_json
 from studies.api.entries import FORM_FILES, entries_of, file_entry
 from studies.api.filters import AttemptFilter
 from studies.api.serializers.outcomes import (
@@ -226,10 +227,10 @@ def _record_of(form: QueryDict) -> Any:
     if "attempt" in form:
         text: Any = form["attempt"]
         if isinstance(text, UploadedFile):
-            text = text.read(settings.API_MAX_JSON_BYTES).decode("utf-8", "replace")
+            text = text.read(settings.API_MAX_JSON_BYTES + 1)
         try:
-            record = read_json(text)
-        except (ValueError, RecursionError) as error:
+            record = read_json(text, max_bytes=settings.API_MAX_JSON_BYTES, max_depth=DEEPEST)
+        except JsonError as error:
             raise ValidationError({"attempt": [f"is not JSON: {error}"]}) from error
         if not isinstance(record, dict):
             raise ValidationError({"attempt": ["expected a JSON object"]})

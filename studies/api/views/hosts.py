@@ -27,9 +27,9 @@ from studies.api.serializers.hosts import (
 from studies.api.serializers.jobs import JobSerializer, NothingSerializer
 from studies.api.views.base import StudyView
 from studies.jobs import claims
-from studies.jobs.claims import Claim, Progress
 from studies.jobs.errors import JobRefused, LostClaim
 from studies.jobs.kinds.run_slots import INTERVAL_MS, facts_sentence, orders_of, outcome_of
+from studies.jobs.values import Claim, Progress
 from studies.models import Host, Job
 from studies.models.hosts import host_name
 from studies.services import hosts

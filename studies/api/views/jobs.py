@@ -11,6 +11,7 @@ from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from rlvram_site.access import is_staff
 from rlvram_site.api.errors import Conflict
 from rlvram_site.api.keys import ApiKey, Scope
 from rlvram_site.api.permissions import scopes_of
@@ -36,7 +37,7 @@ def check_allowed(request: Request, kind_name: str) -> None:
         kind = kinds.kind_of(kind_name)
     except JobRefused as error:
         raise as_validation_error(error) from error
-    problem = refusal(kind, scopes_of(request), is_staff=request.user.is_staff)
+    problem = refusal(kind, scopes_of(request), by_staff=is_staff(request.user))
     if problem:
         raise PermissionDenied(problem)
 

@@ -29,7 +29,7 @@ from studies.api.serializers.plan import (
     StudyDetailSerializer,
     StudySerializer,
 )
-from studies.api.serializers.plans import ConfigurationsUploadSerializer, SlotsUploadSerializer
+from studies.api.serializers.plan_uploads import ConfigurationsUploadSerializer, SlotsUploadSerializer
 from studies.api.views.base import StudyDetail, StudyTable, StudyView, refuse
 from studies.models import Amendment, Configuration, Pool, SeedSlot, Study
 from studies.services.errors import ServiceError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from studies.jobs.claims import Outcome
 from studies.jobs.errors import JobRefused
+from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
 from studies.models import Study
 
@@ -104,7 +104,7 @@ class Kind:
         """The work itself, which may take long. Writes nothing to the database; may run twice."""
         raise NotImplementedError
 
-    def record(self, work: Work, computed: Any) -> Outcome:
+    def record(self, work: Work, computed: Any) -> JobOutput:
         """Record what was computed. Runs in the transaction that ends the job: both hold or neither."""
         raise NotImplementedError
 

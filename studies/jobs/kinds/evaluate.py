@@ -7,9 +7,9 @@ from typing import Any
 from django.urls import reverse
 
 from rlvram_site.ledger.canonical import digest
-from studies.jobs.claims import Outcome
 from studies.jobs.kinds import register
 from studies.jobs.kinds.base import Kind
+from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
 from studies.services.scores.evaluation import evaluation_inputs, record_evaluations
 from studies.services.scores.panel import load_panel
@@ -27,10 +27,10 @@ class Evaluate(Kind):
     def compute(self, work: Work) -> None:
         work.step(0, 1, "scoring the panel and the held-out families")
 
-    def record(self, work: Work, computed: None) -> Outcome:
+    def record(self, work: Work, computed: None) -> JobOutput:
         rows = record_evaluations(work.study)
         panel = load_panel(work.study)
-        return Outcome(
+        return JobOutput(
             sentence=sentence(
                 f"{counted(len(rows), 'evaluation')} recorded; {len(panel.resolved)} of "
                 f"{len(panel.rows)} configurations are resolved."

@@ -13,9 +13,9 @@ from rlvram_site.ledger.canonical import digest
 from rlvram_site.ledger.chain import head
 from studies.archive.bundle import to_bundle, write_bundle
 from studies.archive.exporting import streams_for
-from studies.jobs.claims import Outcome
 from studies.jobs.kinds import register
 from studies.jobs.kinds.base import Kind, Parameter
+from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
 from studies.models import Study
 
@@ -56,8 +56,8 @@ class Export(Kind):
         work.step(2, 2, "written")
         return {"sha256": bundle["sha256"], "bytes": path.stat().st_size}
 
-    def record(self, work: Work, computed: dict[str, Any]) -> Outcome:
-        return Outcome(
+    def record(self, work: Work, computed: dict[str, Any]) -> JobOutput:
+        return JobOutput(
             sentence=f"A bundle of {computed['bytes']:,} bytes, content sha256 {computed['sha256']}.",
             links=[{"label": "Download the bundle", "address": reverse("job-file", args=[work.job.pk])}],
             document=computed,

@@ -9,10 +9,10 @@ from django.urls import reverse
 
 from rlvram_site.ledger.canonical import digest
 from rlvram_site.ledger.chain import head
-from studies.jobs.claims import Outcome
 from studies.jobs.kinds import register
 from studies.jobs.kinds.base import Kind, Parameter
 from studies.jobs.sources import check_source, describe, source_path
+from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
 from studies.models import Study
 from studies.services.importing import Source, import_source, read_source
@@ -45,14 +45,14 @@ class Import(Kind):
         work.step(1, 2, f"recording {counted(source.size, 'record')}")
         return source
 
-    def record(self, work: Work, computed: Source) -> Outcome:
+    def record(self, work: Work, computed: Source) -> JobOutput:
         reports = import_source(computed)
         studies = [report for report in reports if report.kind == "study"]
         words = [
             f"{report.kind} {report.slug} {'imported' if report.changed else 'unchanged'}"
             for report in reports
         ]
-        return Outcome(
+        return JobOutput(
             sentence=f"{'; '.join(words)}.",
             links=[
                 {"label": f"Study {report.slug}", "address": reverse("study", args=[report.slug])}

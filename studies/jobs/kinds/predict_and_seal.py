@@ -7,10 +7,10 @@ from typing import Any
 from django.urls import reverse
 
 from rlvram_site.ledger.canonical import digest
-from studies.jobs.claims import Outcome
 from studies.jobs.fitting import fit, versions_for
 from studies.jobs.kinds import register
 from studies.jobs.kinds.base import Kind
+from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
 from studies.models import Study
 from studies.services.predictions.refits import refit_payload
@@ -42,9 +42,9 @@ class PredictAndSeal(Kind):
     def environment(self, computed: dict[str, Any]) -> dict[str, Any]:
         return {"fit": computed["numerical_environment"]}
 
-    def record(self, work: Work, computed: dict[str, Any]) -> Outcome:
+    def record(self, work: Work, computed: dict[str, Any]) -> JobOutput:
         panel, seal = predict_and_seal(work.study, computed)
-        return Outcome(
+        return JobOutput(
             sentence=f"{counted(len(computed['predictions']), 'prediction')} recorded and sealed.",
             links=[{"label": "The sealed panel", "address": reverse("study", args=[work.study.slug])}],
             document={"prediction_set": panel.pk, "seal": seal.pk, "seal_sha256": seal.sha256},

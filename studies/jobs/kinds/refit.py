@@ -7,13 +7,14 @@ from typing import Any
 from django.urls import reverse
 
 from rlvram_site.ledger.canonical import digest
-from studies.jobs.claims import Outcome
+from studies.estimation.fit_comparison import fit_of
 from studies.jobs.fitting import fit, versions_for
 from studies.jobs.kinds import register
 from studies.jobs.kinds.base import Kind, Parameter
+from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
 from studies.models import Study
-from studies.services.predictions.refits import Verdict, compare_fits, fit_of, recorded_fit, refit_payload
+from studies.services.predictions.refits import Verdict, compare_fits, recorded_fit, refit_payload
 
 
 @register
@@ -51,9 +52,9 @@ class Refit(Kind):
     def environment(self, computed: dict[str, Any]) -> dict[str, Any]:
         return {"fit": computed["result"]["numerical_environment"]}
 
-    def record(self, work: Work, computed: dict[str, Any]) -> Outcome:
+    def record(self, work: Work, computed: dict[str, Any]) -> JobOutput:
         verdict: Verdict | None = computed["verdict"]
-        return Outcome(
+        return JobOutput(
             sentence=_sentence(verdict),
             links=[{"label": work.study.title, "address": reverse("study", args=[work.study.slug])}],
             document={

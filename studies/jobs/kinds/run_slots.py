@@ -7,10 +7,10 @@ from typing import Any
 
 from django.urls import reverse
 
-from studies.jobs.claims import Outcome
 from studies.jobs.errors import JobRefused
 from studies.jobs.kinds import register
 from studies.jobs.kinds.base import Kind, Parameter
+from studies.jobs.values import JobOutput
 from studies.models import Host, Job, SeedSlot, Study
 from studies.models.hosts import queue_of
 from studies.services.errors import ServiceError
@@ -97,10 +97,10 @@ def facts_sentence(total: int, results: Sequence[Mapping[str, Any]]) -> str:
     return f"{', '.join(said)}.{problem}"
 
 
-def outcome_of(job: Job, results: Sequence[Mapping[str, Any]]) -> Outcome:
+def outcome_of(job: Job, results: Sequence[Mapping[str, Any]]) -> JobOutput:
     """What a host's report says of a job."""
     assert job.study is not None
-    return Outcome(
+    return JobOutput(
         sentence=facts_sentence(len(job.parameters["slots"]), results),
         links=[
             {"label": item["slot"], "address": reverse("slot", args=[job.study.slug, item["slot"]])}

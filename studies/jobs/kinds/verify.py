@@ -13,12 +13,12 @@ from rlvram_site.ledger.canonical import digest
 from studies.archive.documents import Root
 from studies.archive.layout import LAYOUTS
 from studies.archive.recorded_refit import recorded_refit
-from studies.archive.verification import Report, verify
-from studies.jobs.claims import Outcome
+from studies.archive.verification import VerificationReport, verify
 from studies.jobs.errors import JobFailed, JobRefused
 from studies.jobs.kinds import register
 from studies.jobs.kinds.base import Kind, Parameter
 from studies.jobs.sources import check_source, describe, source_path
+from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
 from studies.models import Study
 
@@ -49,7 +49,7 @@ class Verify(Kind):
                 "refit": work.parameters["refit"],
                 "recorded_environment": work.parameters["recorded_environment"]}  # fmt: skip
 
-    def compute(self, work: Work) -> Report:
+    def compute(self, work: Work) -> VerificationReport:
         root, layout = Root(source_path(work.parameters["archive"])), LAYOUTS[work.study.slug]
         fresh = None
         if work.parameters["recorded_environment"]:
@@ -65,11 +65,11 @@ class Verify(Kind):
         work.step(2, 2, "compared")
         return report
 
-    def environment(self, computed: Report) -> dict[str, Any]:
+    def environment(self, computed: VerificationReport) -> dict[str, Any]:
         return {"fit": computed.environment} if computed.environment else {}
 
-    def record(self, work: Work, computed: Report) -> Outcome:
-        return Outcome(
+    def record(self, work: Work, computed: VerificationReport) -> JobOutput:
+        return JobOutput(
             sentence=computed.line()[:500],
             links=[{"label": work.study.title, "address": reverse("study", args=[work.study.slug])}],
             document=computed.to_document(),

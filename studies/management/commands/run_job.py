@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from rlvram_site.ledger.chain import acting
+from rlvram_site.strict_json import JsonError, read_json
 from studies.jobs.errors import JobRefused
 from studies.jobs.kinds import all_kinds
 from studies.jobs.running import run_job
@@ -74,6 +75,6 @@ def _parameter(text: str) -> tuple[str, Any]:
     if not equals or not name:
         raise CommandError(f"--set {text!r}: expected NAME=VALUE")
     try:
-        return name, json.loads(value)
-    except ValueError:
+        return name, read_json(value)
+    except JsonError:
         return name, value

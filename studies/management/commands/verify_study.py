@@ -14,7 +14,7 @@ from studies.archive.documents import Root
 from studies.archive.errors import ArchiveError
 from studies.archive.layout import LAYOUTS
 from studies.archive.recorded_refit import recorded_refit
-from studies.archive.verification import Report, verify
+from studies.archive.verification import VerificationReport, verify
 
 
 class Command(BaseCommand):
@@ -56,7 +56,7 @@ class Command(BaseCommand):
                     root, layout, data_dir=Path(settings.DATA_DIR), source=Path(settings.BASE_DIR)
                 )
         except ArchiveError as error:
-            report = Report(layout.slug, problem=str(error))
+            report = VerificationReport(layout.slug, problem=str(error))
         else:
             refits = options["refit"] or options["recorded_environment"]
             report = verify(root, layout, fresh=fresh, refits=refits)

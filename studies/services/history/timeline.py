@@ -77,11 +77,6 @@ def timeline(study: Study) -> list[HistoryItem]:
     return sorted(items, key=lambda item: (item.at, item.number))
 
 
-def moments(study: Study) -> list[dt.datetime]:
-    """The moments at which something became known, ascending: where an "as of" cursor can stand."""
-    return sorted({item.known_at for item in timeline(study)})
-
-
 def _rows(study: Study) -> Iterator[tuple[LedgerRecord, str, str, str]]:
     for protocol in Protocol.objects.filter(study=study):
         yield protocol, PROTOCOL, f"Protocol {protocol.version} frozen", f"sha256 {protocol.sha256}"

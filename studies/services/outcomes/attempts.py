@@ -24,7 +24,6 @@ from studies.services.plan.slot_names import unknown_slot
 
 _LONGEST_REASON = 500
 _SMALLEST, _LARGEST = -(2**31), 2**31 - 1
-NO_PEAK = "The final step has its record, but no memory was sampled: without a peak there is no label."
 PLAIN_COLUMNS = (
     "elapsed_seconds", "runtime_seconds", "task_gpu_seconds", "reserved_gpu_seconds", "task_gpu_count",
 )  # fmt: skip
@@ -83,7 +82,7 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Problem:
+class UploadProblem:
     """What is wrong with one upload: its place in the batch, the field, and a sentence."""
 
     index: int
@@ -94,7 +93,7 @@ class Problem:
 class UploadRefused(ServiceError):
     """Some uploads can't be recorded; nothing was."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[UploadProblem]) -> None:
         super().__init__("; ".join(item.message for item in problems))
         self.problems = problems
 
@@ -153,7 +152,7 @@ def _once(uploads: Sequence[AttemptUpload]) -> _Batch:
             batch.uploads[name], batch.digests[name], batch.places[name] = upload, sha256, index
         elif batch.digests[name] != sha256:
             problems.append(
-                Problem(
+                UploadProblem(
                     index, "invocation_id",
                     f"{name!r} stands in this batch twice with different content, expected each once",
                 )
@@ -173,7 +172,7 @@ def _known(study: Study, batch: _Batch, names: Iterable[str]) -> dict[str, int]:
         found[name] = pk
         if sha256 != batch.digests[name]:
             problems.append(
-                Problem(
+                UploadProblem(
                     batch.places[name], "invocation_id",
                     f"{name!r} is already recorded with other content, expected the same or another id",
                 )
@@ -194,15 +193,15 @@ def _supersede(study: Study, batch: _Batch, rows: Mapping[str, Attempt]) -> None
             row.supersedes = row if wrong == name else wrong_rows.get(wrong)
             if row.supersedes is None:
                 message = f"{wrong!r} is not recorded in this study, expected a recorded invocation id"
-                problems.append(Problem(batch.places[name], "supersedes", message))
+                problems.append(UploadProblem(batch.places[name], "supersedes", message))
                 continue
             if wrong in taken:
                 message = f"{wrong!r} is superseded in this batch twice, expected once"
-                problems.append(Problem(batch.places[name], "supersedes", message))
+                problems.append(UploadProblem(batch.places[name], "supersedes", message))
             taken.add(wrong)
         if wrong or row.supersedes_reason:
             problems += [
-                Problem(batch.places[name], field, message)
+                UploadProblem(batch.places[name], field, message)
                 for field, message in row.supersession_problems().items()
             ]
     if problems:
@@ -222,17 +221,19 @@ def _rows(study: Study, batch: _Batch, names: Sequence[str]) -> dict[str, Attemp
         upload = batch.uploads[name]
         slot_id, steps = slots.get(named := upload.values.get("slot") or "", (None, None))
         if named and slot_id is None and not upload.values.get("unplanned"):
-            problems.append(Problem(batch.places[name], "slot", unknown_slot(study, named)))
+            problems.append(UploadProblem(batch.places[name], "slot", unknown_slot(study, named)))
             continue
         if slot_id is not None and upload.values.get("unplanned"):
-            problems.append(Problem(batch.places[name], "unplanned", f"expected none: {named!r} is planned"))
+            problems.append(
+                UploadProblem(batch.places[name], "unplanned", f"expected none: {named!r} is planned")
+            )
             continue
         try:
             if steps not in rules:
                 rules[steps] = completion_rule({"completion_pattern": pattern}, steps)
             rows[name] = _row(study, upload, slot_id, rules[steps], batch.digests[name])
         except EvidenceError as error:
-            problems.append(Problem(batch.places[name], error.field, str(error)))
+            problems.append(UploadProblem(batch.places[name], error.field, str(error)))
     if problems:
         raise UploadRefused(problems)
     return rows
@@ -337,11 +338,6 @@ def _derive(row: Attempt, derived: DerivedOutcome) -> None:
     peak = data["peak_mib"]
     if not is_peak(peak):
         peak = None
-    if row.outcome == Attempt.Outcome.COMPLETED and peak is None:
-        # A completion whose memory nobody sampled says nothing about the margin, so it resolves nothing.
-        row.outcome = Attempt.Outcome.UNRESOLVED
-        row.diagnosis = str(Diagnosis.MISSING_EVIDENCE)
-        row.reason = NO_PEAK
     if row.outcome == Attempt.Outcome.COMPLETED:
         row.peak_mib = peak
     row.observed_peak_mib = peak

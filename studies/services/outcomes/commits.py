@@ -9,7 +9,7 @@ from django.db.models import Count, Max, Q, QuerySet
 from django.db.models.fields.json import KT
 
 from studies.models import Attempt, Study
-from studies.services.outcomes.slots import Role, attempt_states
+from studies.services.outcomes.slots import AttemptRole, attempt_states
 from studies.services.outcomes.verdict import GRAVITY, state_of
 
 CURRENT = Q(superseded_by__isnull=True)
@@ -68,7 +68,9 @@ def status_of(study: Study, commit: str = "") -> Status | None:
         return None
     states = attempt_states(rows)
     counted = [
-        row for row in rows if states[row.pk].exclusion is None and states[row.pk].role != Role.SUPERSEDED
+        row
+        for row in rows
+        if states[row.pk].exclusion is None and states[row.pk].role != AttemptRole.SUPERSEDED
     ]
     found = {state_of(row) for row in counted}
     known = [state for state in found if state in GRAVITY]

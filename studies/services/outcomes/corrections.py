@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from rlvram_site.ledger.chain import lock_stream, record
 from studies.models import Attempt, Exclusion
@@ -13,12 +14,12 @@ from studies.services.errors import ServiceError
 from studies.services.outcomes.attempts import (
     PLAIN_COLUMNS,
     AttemptUpload,
-    Problem,
+    UploadProblem,
     UploadRefused,
     declaration_problems,
     record_attempts,
 )
-from studies.services.outcomes.slots import standing_exclusion
+from studies.services.outcomes.slots import newest_exclusion, standing_exclusion
 
 
 class ExclusionConflict(ServiceError):
@@ -38,29 +39,38 @@ def lift(attempt: Attempt, *, reason: str, author: str) -> tuple[Exclusion, bool
     return _record(attempt, reason, author, lifted=True)
 
 
-def newest_exclusion(attempt: Attempt) -> Exclusion | None:
-    """The newest record about whether the attempt counts, also if it was made of an entry it supersedes."""
+def exclusion_problem(attempt: Attempt, *, lifted: bool) -> str:
+    """Why an exclusion, or the lifting of one, can't be recorded now; empty if it can."""
+    return _problem(attempt, newest_exclusion(_said_of(attempt)), lifted)
+
+
+def _problem(attempt: Attempt, newest: Exclusion | None, lifted: bool) -> str:
+    standing = standing_exclusion([newest] if newest else [])
+    if lifted and standing is None:
+        return f"{attempt} is not excluded, so there is nothing to lift"
+    if not lifted and standing is not None:
+        return f"{attempt} is already excluded ({standing.reason}), expected it to be lifted first"
+    return ""
+
+
+def _said_of(attempt: Attempt) -> QuerySet[Exclusion]:
+    """Everything recorded about whether the attempt counts, also of the entries that it supersedes."""
     chain: list[Attempt] = []
     entry: Attempt | None = attempt
     while entry is not None:
         chain.append(entry)
         entry = entry.supersedes
-    return Exclusion.objects.filter(attempt__in=chain).order_by("-pk").first()
+    return Exclusion.objects.filter(attempt__in=chain)
 
 
 def _record(attempt: Attempt, reason: str, author: str, *, lifted: bool) -> tuple[Exclusion, bool]:
     with transaction.atomic():
         lock_stream(attempt.study.stream)
-        newest = newest_exclusion(attempt)
-        standing = standing_exclusion([newest] if newest else [])
+        newest = newest_exclusion(_said_of(attempt))
         if newest is not None and newest.lifted == lifted and newest.reason == reason:
             return newest, False
-        if lifted and standing is None:
-            raise ExclusionConflict(f"{attempt} is not excluded, so there is nothing to lift")
-        if not lifted and standing is not None:
-            raise ExclusionConflict(
-                f"{attempt} is already excluded ({standing.reason}), expected it to be lifted first"
-            )
+        if problem := _problem(attempt, newest, lifted):
+            raise ExclusionConflict(problem)
         row = Exclusion(
             study=attempt.study,
             attempt=attempt,
@@ -85,7 +95,7 @@ def correct_attempt(
     Raises ``UploadRefused`` by field for an outcome that can't be declared or a place that can't be taken.
     """
     if problems := declaration_problems(declared):
-        raise UploadRefused([Problem(0, name, text) for name, text in problems.items()])
+        raise UploadRefused([UploadProblem(0, name, text) for name, text in problems.items()])
     values: dict[str, Any] = {
         name: value for name in _KEPT if (value := getattr(wrong, name)) not in (None, "")
     }

@@ -107,13 +107,13 @@ def derive(observed: Observed, rule: CompletionRule) -> DerivedOutcome:
     return derive_outcome(evidence, rule)
 
 
-def _entries(observed: Observed) -> Iterator[collect.EvidenceFile]:
+def _entries(observed: Observed) -> Iterator[collect.RunFile]:
     """Files, texts and the record itself as one run's files, so that one reader serves all."""
     known = [item for item in observed.files if item.kind != EvidenceFile.Kind.OTHER]
     for file in whole_files((item.name, item.sha256) for item in known):
-        yield collect.EvidenceFile(file.name, file.open)
+        yield collect.RunFile(file.name, file.open)
     for kind, text in (observed.texts or {}).items():
-        yield collect.EvidenceFile.of_bytes(TEXT_NAMES[kind], text.encode("utf-8", "replace"))
+        yield collect.RunFile.of_bytes(TEXT_NAMES[kind], text.encode("utf-8", "replace"))
     record = {
         "started_at": observed.started_at.isoformat() if observed.started_at else None,
         "ended_at": observed.ended_at.isoformat() if observed.ended_at else None,
@@ -121,7 +121,7 @@ def _entries(observed: Observed) -> Iterator[collect.EvidenceFile]:
         "job_id": observed.job_id,
         "failure_kind": observed.claimed or None,
     }
-    yield collect.EvidenceFile.of_bytes(RECORD_NAME, json.dumps(record).encode())
+    yield collect.RunFile.of_bytes(RECORD_NAME, json.dumps(record).encode())
 
 
 def _stated_peaks(peaks: Mapping[str, float]) -> SampledPeak:

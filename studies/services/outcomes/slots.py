@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+
+from django.db.models import QuerySet
 
 from studies.estimation.labels import SlotOutcome, slot_state
 from studies.estimation.tries import SlotTries
@@ -14,9 +16,11 @@ from studies.services.history.ledger_order import ESTABLISHES_OUTCOME
 from studies.services.plan.protocols import tries_by_study
 
 NOT_STARTED = "not started"
+LARGE_COLUMNS = ("facts", "evidence", "derivation", "texts")
+"""Columns of an attempt that say nothing about what it is to its slot."""
 
 
-class Role(StrEnum):
+class AttemptRole(StrEnum):
     """What an attempt is to its slot."""
 
     ELIGIBLE = "eligible"
@@ -36,7 +40,7 @@ class AttemptState:
     """
 
     attempt: Attempt
-    role: Role
+    role: AttemptRole
     exclusion: Exclusion | None
     supersedes: Attempt | None = None
     superseded_by: Attempt | None = None
@@ -76,7 +80,7 @@ class SlotState:
         """Whether the slot has its eligible outcome."""
         return self.eligible is not None
 
-    def role_of(self, attempt: Attempt) -> Role:
+    def role_of(self, attempt: Attempt) -> AttemptRole:
         """What one of the slot's attempts is to it."""
         return next(item.role for item in self.attempts if item.attempt.pk == attempt.pk)
 
@@ -129,22 +133,27 @@ class Entries:
         return standing_exclusion(item for row in self.chain(attempt) for item in exclusions.get(row.pk, ()))
 
     def state(
-        self, attempt: Attempt, role: Role, exclusions: Mapping[int, Iterable[Exclusion]]
+        self, attempt: Attempt, role: AttemptRole, exclusions: Mapping[int, Iterable[Exclusion]]
     ) -> AttemptState:
         """The attempt in this role, or superseded if a later entry corrects it."""
         correction = self.superseded_by(attempt)
         return AttemptState(
             attempt,
-            role if correction is None else Role.SUPERSEDED,
+            role if correction is None else AttemptRole.SUPERSEDED,
             self.exclusion(attempt, exclusions),
             self.supersedes(attempt),
             correction,
         )
 
 
+def newest_exclusion(exclusions: Iterable[Exclusion]) -> Exclusion | None:
+    """The newest of what was recorded about whether one attempt counts. It alone says whether it does."""
+    return max(exclusions, key=lambda item: item.pk, default=None)
+
+
 def standing_exclusion(exclusions: Iterable[Exclusion]) -> Exclusion | None:
     """The exclusion that stands against one attempt: its newest one, unless that lifts."""
-    newest = max(exclusions, key=lambda item: item.pk, default=None)
+    newest = newest_exclusion(exclusions)
     return None if newest is None or newest.lifted else newest
 
 
@@ -169,20 +178,20 @@ def slot_state_of(
     launched = 0
     for attempt in entries.in_order(attempts):
         if entries.superseded_by(attempt) is not None:
-            states.append(entries.state(attempt, Role.SUPERSEDED, exclusions))
+            states.append(entries.state(attempt, AttemptRole.SUPERSEDED, exclusions))
             continue
         launched += 1
         number = rule.used(launched, never_launched=non_launch is not None)
         if entries.exclusion(attempt, exclusions) is not None:
-            role = Role.EXCLUDED
+            role = AttemptRole.EXCLUDED
         elif not rule.permits(number):
-            role = Role.NOT_PERMITTED
+            role = AttemptRole.NOT_PERMITTED
         elif attempt.outcome not in ESTABLISHES_OUTCOME:
-            role = Role.NO_OUTCOME
+            role = AttemptRole.NO_OUTCOME
         elif eligible is not None:
-            role = Role.LATER
+            role = AttemptRole.LATER
         else:
-            role, eligible = Role.ELIGIBLE, attempt
+            role, eligible = AttemptRole.ELIGIBLE, attempt
         states.append(entries.state(attempt, role, exclusions))
     return SlotState(
         slot=slot,
@@ -206,7 +215,7 @@ def _outcome(slot: SeedSlot, eligible: Attempt | None) -> SlotOutcome:
 
 def _reason(states: Sequence[AttemptState], non_launch: NonLaunch | None) -> str:
     """The newest permitted attempt says why; an excluded one says why it was excluded."""
-    silent = (Role.NOT_PERMITTED, Role.SUPERSEDED)
+    silent = (AttemptRole.NOT_PERMITTED, AttemptRole.SUPERSEDED)
     newest = next((item for item in reversed(states) if item.role not in silent), None)
     if newest is not None:
         if newest.exclusion is not None:
@@ -215,28 +224,46 @@ def _reason(states: Sequence[AttemptState], non_launch: NonLaunch | None) -> str
     return non_launch.reason if non_launch else NOT_STARTED
 
 
-def slot_states(slots: Iterable[SeedSlot]) -> dict[int, SlotState]:
-    """State by slot, in a number of queries that does not grow with them."""
+def slot_states(
+    slots: Iterable[SeedSlot],
+    *,
+    attempts: QuerySet[Attempt] | None = None,
+    rules: Mapping[int, SlotTries] | None = None,
+    known: Callable[[Attempt | Exclusion | NonLaunch], bool] = lambda row: True,
+) -> dict[int, SlotState]:
+    """State by slot, in a number of queries that does not grow with them.
+
+    ``attempts`` loads them with what the caller shows; by default their large columns stay where they are.
+    ``rules`` are the studies' own, by primary key, where the caller has read them already.
+    What is not ``known`` counts as not recorded.
+    """
     rows = {slot.pk: slot for slot in slots}
-    attempts: dict[int, list[Attempt]] = defaultdict(list)
-    # The large columns stay where they are: a state needs none of them.
-    light = Attempt.objects.defer("facts", "evidence", "derivation", "texts")
-    for attempt in light.filter(slot__in=rows).order_by("pk"):
-        attempts[attempt.slot_id].append(attempt)  # type: ignore[index]
+    chosen = Attempt.objects.defer(*LARGE_COLUMNS) if attempts is None else attempts
+    tries: dict[int | None, list[Attempt]] = defaultdict(list)
+    for attempt in chosen.filter(slot__in=rows).order_by("pk"):
+        # Before it is asked about: when it became known may depend on its slot.
+        attempt.slot = rows[attempt.slot_id]  # type: ignore[index]
+        if known(attempt):
+            tries[attempt.slot_id].append(attempt)
     exclusions: dict[int, list[Exclusion]] = defaultdict(list)
-    for exclusion in Exclusion.objects.filter(attempt__slot__in=rows):
+    for exclusion in filter(known, Exclusion.objects.filter(attempt__slot__in=rows)):
         exclusions[exclusion.attempt_id].append(exclusion)
-    launches = {row.slot_id: row for row in NonLaunch.objects.filter(slot__in=rows)}
+    launches = {}
+    for launch in NonLaunch.objects.filter(slot__in=rows):
+        launch.slot = rows[launch.slot_id]
+        if known(launch):
+            launches[launch.slot_id] = launch
     studies = {slot.study_id for slot in rows.values()}
-    rules = tries_by_study(studies)
-    corrections = _corrections(studies)
+    if rules is None:
+        rules = tries_by_study(studies)
+    corrections = _corrections(studies, known)
     elsewhere = [row for row in corrections if row.slot_id not in rows]
     if elsewhere:
-        for exclusion in Exclusion.objects.filter(attempt__in=elsewhere):
+        for exclusion in filter(known, Exclusion.objects.filter(attempt__in=elsewhere)):
             exclusions[exclusion.attempt_id].append(exclusion)
-    entries = Entries([*corrections, *(item for found in attempts.values() for item in found)])
+    entries = Entries([*corrections, *(item for found in tries.values() for item in found)])
     return {
-        pk: slot_state_of(slot, attempts[pk], exclusions, launches.get(pk), rules[slot.study_id], entries)
+        pk: slot_state_of(slot, tries[pk], exclusions, launches.get(pk), rules[slot.study_id], entries)
         for pk, slot in rows.items()
     }
 
@@ -260,16 +287,19 @@ def _unplanned_states(unplanned: list[Attempt]) -> dict[int, AttemptState]:
         attempt__in={item.pk for row in unplanned for item in entries.chain(row)}
     ):
         against[exclusion.attempt_id].append(exclusion)
-    return {row.pk: entries.state(row, Role.UNPLANNED, against) for row in unplanned}
+    return {row.pk: entries.state(row, AttemptRole.UNPLANNED, against) for row in unplanned}
 
 
-def _corrections(studies: Iterable[int]) -> list[Attempt]:
-    """Every attempt of these studies that corrects another one or is corrected, under whatever slot."""
-    large = ("facts", "evidence", "derivation", "texts")
+def _corrections(
+    studies: Iterable[int], known: Callable[[Attempt | Exclusion | NonLaunch], bool] = lambda row: True
+) -> list[Attempt]:
+    """Every known attempt of these studies that corrects another one or is corrected, under whatever slot."""
     rows = Attempt.objects.filter(study__in=list(studies), supersedes__isnull=False)
-    rows = rows.select_related("supersedes").defer(*large, *(f"supersedes__{name}" for name in large))
+    rows = rows.select_related("supersedes").defer(
+        *LARGE_COLUMNS, *(f"supersedes__{name}" for name in LARGE_COLUMNS)
+    )
     found: dict[int, Attempt] = {}
-    for row in rows:
+    for row in filter(known, rows):
         assert row.supersedes is not None
         found.setdefault(row.supersedes.pk, row.supersedes)
         found[row.pk] = row

@@ -14,7 +14,7 @@ from studies.estimation.labels import SLOTS_PER_CONFIGURATION
 from studies.estimation.volumes import startup_budget
 from studies.models import Attempt, Configuration, NonLaunch, Seal, SeedSlot, Study
 from studies.services.errors import ServiceError
-from studies.services.outcomes.attempts import Problem, UploadConflict, UploadRefused
+from studies.services.outcomes.attempts import UploadConflict, UploadProblem, UploadRefused
 from studies.services.plan.pools import architectures, settings_of
 
 
@@ -49,7 +49,7 @@ def add_configurations(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[
             if settings.model_id in known:
                 startup_budget(settings, known[settings.model_id])
         except EstimationError as error:
-            problems.append(Problem(index, error.field, str(error)))
+            problems.append(UploadProblem(index, error.field, str(error)))
     if problems:
         raise UploadRefused(problems)
     return _add(study, wanted, "configuration_id", Configuration.objects.filter(study=study))
@@ -69,13 +69,15 @@ def add_slots(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[tuple[See
         configuration = known.get(row["configuration"])
         if configuration is None:
             problems.append(
-                Problem(
+                UploadProblem(
                     index, "configuration", f"{row['configuration']!r} is no configuration of {study.slug}"
                 )
             )
             continue
         if isinstance(seeds, list) and row["seed"] not in seeds:
-            problems.append(Problem(index, "seed", f"{row['seed']} is not planned, expected one of {seeds}"))
+            problems.append(
+                UploadProblem(index, "seed", f"{row['seed']} is not planned, expected one of {seeds}")
+            )
         wanted.append(SeedSlot(study=study, **{**row, "configuration": configuration}))
     problems += _clashes(study, wanted)
     if problems:
@@ -83,7 +85,7 @@ def add_slots(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[tuple[See
     return _add(study, wanted, "experiment_id", SeedSlot.objects.filter(study=study))
 
 
-def _clashes(study: Study, wanted: Sequence[SeedSlot]) -> list[Problem]:
+def _clashes(study: Study, wanted: Sequence[SeedSlot]) -> list[UploadProblem]:
     """Slots that ask for a seed twice, or for more seeds than a configuration has."""
     planned: dict[str, dict[int, str]] = {}
     for slot in SeedSlot.objects.filter(study=study).select_related("configuration"):
@@ -92,10 +94,12 @@ def _clashes(study: Study, wanted: Sequence[SeedSlot]) -> list[Problem]:
     for index, slot in enumerate(wanted):
         seeds = planned.setdefault(slot.configuration.configuration_id, {})
         if seeds.setdefault(slot.seed, slot.experiment_id) != slot.experiment_id:
-            problems.append(Problem(index, "seed", f"{slot.seed} is planned already, as {seeds[slot.seed]}"))
+            problems.append(
+                UploadProblem(index, "seed", f"{slot.seed} is planned already, as {seeds[slot.seed]}")
+            )
         if len(seeds) > SLOTS_PER_CONFIGURATION:
             problems.append(
-                Problem(
+                UploadProblem(
                     index, "seed",
                     f"{slot.seed} is one too many: a configuration has {SLOTS_PER_CONFIGURATION} slots",
                 )
@@ -108,7 +112,7 @@ def _add(study: Study, wanted: Sequence[Any], key: str, recorded: models.QuerySe
         lock_stream(study.stream)
         names = [getattr(row, key) for row in wanted]
         have = {getattr(row, key): row for row in recorded.filter(**{f"{key}__in": names})}
-        problems: list[Problem] = []
+        problems: list[UploadProblem] = []
         fresh: list[Any] = []
         result: list[tuple[Any, bool]] = []
         for index, row in enumerate(wanted):
@@ -121,7 +125,7 @@ def _add(study: Study, wanted: Sequence[Any], key: str, recorded: models.QuerySe
                 continue
             if _content(earlier) != _content(row):
                 problems.append(
-                    Problem(
+                    UploadProblem(
                         index, key, f"{name!r} is already recorded with other content; nothing was changed"
                     )
                 )

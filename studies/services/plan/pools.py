@@ -189,7 +189,7 @@ def _fit(model: FittedModel, tested: int | None) -> PoolFit:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PoolLabel:
     """What the summaries group: one pool configuration's place and label."""
 
     configuration_id: str
@@ -205,11 +205,11 @@ class Outcome:
             return OUTSIDE
 
 
-def outcomes(pool: Pool) -> list[Outcome]:
+def outcomes(pool: Pool) -> list[PoolLabel]:
     """Place and label of every pool configuration, in one query."""
     rows = PoolOutcome.objects.filter(configuration__pool=pool).order_by("configuration__configuration_id")
     return [
-        Outcome(*row)
+        PoolLabel(*row)
         for row in rows.values_list(
             "configuration__configuration_id",
             "configuration__model_id",
@@ -219,7 +219,7 @@ def outcomes(pool: Pool) -> list[Outcome]:
     ]
 
 
-def labels_by(found: Iterable[Outcome], group: Callable[[Outcome], str]) -> dict[str, Counter[str]]:
+def labels_by(found: Iterable[PoolLabel], group: Callable[[PoolLabel], str]) -> dict[str, Counter[str]]:
     """Number of configurations by group and label, groups in alphabetical order."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for outcome in found:

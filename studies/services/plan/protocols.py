@@ -17,7 +17,7 @@ from studies.services.errors import ServiceError
 
 
 @dataclass(frozen=True)
-class Rule:
+class ProtocolKey:
     """One key of a protocol for a page: its value in facts form and our sentence for it, if it is a rule."""
 
     key: str
@@ -88,9 +88,11 @@ def tries_by_study(studies: Iterable[int]) -> dict[int, SlotTries]:
     return found
 
 
-def rule_list(study: Study) -> list[Rule]:
+def rule_list(study: Study) -> list[ProtocolKey]:
     """Every key of the effective protocol for a page, rules with our sentences first."""
-    found = [Rule(key, value, sentence_of(key, value)) for key, value in _flat(effective_protocol(study))]
+    found = [
+        ProtocolKey(key, value, sentence_of(key, value)) for key, value in _flat(effective_protocol(study))
+    ]
     return sorted(found, key=lambda item: (not item.sentence, item.key))
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from rlvram_site.ledger.canonical import canonical
 from studies.archive.environment import recorded_versions
-from studies.estimation.compare import Comparison, compare
+from studies.estimation.compare import Comparison
+from studies.estimation.fit_comparison import CLASSIFIER_KEYS, FINAL, compare_classifiers, compare_facts
 from studies.estimation.payload import to_payload
 from studies.models import FittedModel, PredictionSet, Study
 from studies.services.errors import ServiceError
@@ -17,10 +18,9 @@ from studies.services.plan import protocols
 from studies.services.plan.pools import fitting_pool, targets
 from studies.services.predictions.recorded import fold_sets, method_predictions, panel_set
 
-CLASSIFIER_KEYS = ("classifier_coefficients", "classifier_intercepts", "classifier_iterations")
-PROSE_KEYS = ("interpretation", "assumption", "reason", "scope", "source_cost")
+NOT_LEARNED = ("scope", "source_cost")
+"""What a recorded model carries beside what was fitted."""
 SHOWN = 20
-FINAL = "final"
 
 
 @dataclass(frozen=True)
@@ -106,34 +106,13 @@ def _predictions(prediction_set: PredictionSet) -> list[dict[str, Any]]:
     return [item.to_record() for item in method_predictions(prediction_set)]
 
 
-def fit_of(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Models and predictions of a refit worker's result, by held-out family; the final fit is ``final``."""
-    folds = result["retrospective"]["folds"]
-    return {
-        "predictions": {
-            FINAL: result["predictions"],
-            **{family: fold["predictions"] for family, fold in folds.items()},
-        },
-        "models": {
-            FINAL: result["fitted_model"],
-            **{family: fold["model"] for family, fold in folds.items()},
-        },
-    }
-
-
 def compare_fits(expected: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
     """Compare a fresh fit with the recorded one; numbers within the study's tolerance, all else exactly."""
     expected, found = canonical(expected), canonical(found)
-    classifiers = _classifiers(expected), _classifiers(found)
+    classifiers = compare_classifiers(expected["models"], found["models"])
     return Verdict(
-        compare(expected["predictions"], found["predictions"], ignore=PROSE_KEYS),
-        compare(expected["models"], found["models"], ignore=(*PROSE_KEYS, *CLASSIFIER_KEYS)),
-        compare(*classifiers),
-        compare(*classifiers, ignore=("classifier_iterations",)).largest_deviation,
+        compare_facts(expected["predictions"], found["predictions"], NOT_LEARNED),
+        compare_facts(expected["models"], found["models"], (*NOT_LEARNED, *CLASSIFIER_KEYS)),
+        classifiers.parameters,
+        classifiers.largest_weight_deviation,
     )
-
-
-def _classifiers(fit: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        family: {key: model.get(key) for key in CLASSIFIER_KEYS} for family, model in fit["models"].items()
-    }

@@ -12,7 +12,6 @@ from django.utils import timezone
 
 from rlvram_site.ledger.canonical import digest
 from rlvram_site.ledger.chain import lock_stream, record, record_all
-from rlvram_site.ledger.models import LedgerStream
 from studies.estimation.errors import EstimationError
 from studies.estimation.methods import Prediction as MethodPrediction
 from studies.estimation.panel import by_method
@@ -84,9 +83,8 @@ def seal_predictions(prediction_set: PredictionSet, sealed_at: dt.datetime | Non
     study = prediction_set.study
     with transaction.atomic():
         # Whoever records an outcome now waits for this lock, so that it cannot come in between.
-        LedgerStream.objects.get_or_create(name=study.stream)
-        LedgerStream.objects.select_for_update().get(name=study.stream)
-        _refuse_late(prediction_set, study)
+        lock_stream(study.stream)
+        _check_sealable(prediction_set, study)
         base = protocols.base_protocol(study)
         content = {
             "protocol_sha256": base.sha256,
@@ -111,16 +109,10 @@ def seal_predictions(prediction_set: PredictionSet, sealed_at: dt.datetime | Non
         return seal
 
 
-def _refuse_late(prediction_set: PredictionSet, study: Study) -> None:
-    if first_outcome(study) is not None:
-        raise ServiceError(
-            f"study {study.slug} cannot be sealed: an outcome of a target is recorded already, so its "
-            "predictions would not be prospective"
-        )
+def _check_sealable(prediction_set: PredictionSet, study: Study) -> None:
+    check_open(study)
     if prediction_set.kind != PredictionSet.Kind.PANEL:
         raise ServiceError(f"{prediction_set}: only a panel's predictions are sealed")
-    if Seal.objects.filter(study=study).exists():
-        raise ServiceError(f"study {study.slug} is sealed already")
     try:
         by_method(method_predictions(prediction_set), protocols.rules(study).target_configuration_ids)
     except EstimationError as error:

@@ -34,11 +34,6 @@ class ScopeCost:
     unknown_records: int
     stated: CostTotal | None
 
-    @property
-    def known_gpu_hours(self) -> float:
-        """Sum of the known records, GPU-hours."""
-        return self.known_gpu_seconds / SECONDS_PER_HOUR
-
 
 def panel_cost(study: Study) -> list[ScopeCost]:
     """GPU time in every scope for which there are records, in a fixed order."""

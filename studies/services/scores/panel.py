@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from studies.estimation.labels import Label, Resolution, resolve
+from rlvram_site.ledger.models import LedgerRecord
+from studies.estimation.labels import Label, Resolution, is_unscored_approval, resolve
 from studies.estimation.rules import ProtocolRules
 from studies.models import (
     Attempt,
     Configuration,
-    Exclusion,
-    NonLaunch,
     Prediction,
     PredictionSet,
     Seal,
@@ -22,7 +20,7 @@ from studies.models import (
 )
 from studies.services.errors import ServiceError
 from studies.services.history.known_times import KnownTimes
-from studies.services.outcomes.slots import Entries, SlotState, slot_state_of
+from studies.services.outcomes.slots import SlotState, slot_states
 from studies.services.plan import protocols
 from studies.services.predictions.recorded import in_method_order, panel_set, rows_of
 
@@ -124,23 +122,18 @@ class Panel:
                 return row
         raise ServiceError(f"study {self.study.slug} does not plan {configuration_id}")
 
-    def with_cell(self, method: str, states: Iterable[str]) -> tuple[PanelRow, ...]:
-        """The rows in which ``method``'s cell has one of these states."""
-        wanted = set(states)
-        return tuple(row for row in self.rows if row.cells.get(method) in wanted)
-
 
 def cell_state(predicted: str, resolution: Resolution) -> str:
     """What a prediction and what is known of its target say together: a key of ``MARKS``."""
     approves = Label(predicted).approves
-    if resolution.label is None:
-        if not approves:
-            return "rejected_unscored"
+    if is_unscored_approval(approves, resolution):
         if resolution.known_memory_failure:
             return "approved_unscored_known_failure"
         if resolution.known_margin_exceedance:
             return "approved_unscored_known_exceedance"
         return "approved_unscored"
+    if resolution.label is None:
+        return "rejected_unscored"
     usable = resolution.label is Label.WITHIN_MARGIN
     if not approves:
         return "rejected_usable" if usable else "rejected_rightly"
@@ -149,18 +142,11 @@ def cell_state(predicted: str, resolution: Resolution) -> str:
     return "approved_failed" if resolution.label is Label.MEMORY_FAILURE else "approved_above_margin"
 
 
-UNSCORED_APPROVALS = (
-    "approved_unscored",
-    "approved_unscored_known_failure",
-    "approved_unscored_known_exceedance",
-)
-
-
 def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
     """Everything about a study's panel, in a number of queries that does not grow with it.
 
     With ``as_of``, only attempts, corrected ones too, exclusions, launches and predictions that were known at
-    that moment count; see ``services.moments`` for when something became known.
+    that moment count; see ``services.history.known_times`` for when something became known.
     Raises ``ServiceError`` if the study has no protocol.
     """
     rules = protocols.rules(study)
@@ -168,27 +154,14 @@ def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
     slots = list(SeedSlot.objects.filter(study=study).order_by("configuration", "seed"))
     configurations = list(Configuration.objects.filter(study=study))
 
-    def then(rows):
-        return [row for row in rows if as_of is None or known.at(row) <= as_of]
+    def then(row: LedgerRecord) -> bool:
+        return as_of is None or known.at(row) <= as_of
 
-    attempts = then(Attempt.objects.filter(study=study).order_by("pk").select_related("slot"))
-    exclusions: dict[int, list[Exclusion]] = defaultdict(list)
-    for exclusion in then(Exclusion.objects.filter(study=study)):
-        exclusions[exclusion.attempt_id].append(exclusion)
-    launches = {
-        row.slot_id: row for row in then(NonLaunch.objects.filter(study=study).select_related("slot"))
-    }
-    by_slot: dict[int | None, list[Attempt]] = defaultdict(list)
-    for attempt in attempts:
-        by_slot[attempt.slot_id].append(attempt)
-    entries = Entries(attempts)
     states: dict[int, list[SlotState]] = defaultdict(list)
-    for slot in slots:
-        states[slot.configuration_id].append(
-            slot_state_of(
-                slot, by_slot[slot.pk], exclusions, launches.get(slot.pk), rules.tries, entries
-            )
-        )
+    tries = {study.pk: rules.tries}
+    for state in slot_states(slots, attempts=Attempt.objects.all(), rules=tries, known=then).values():
+        states[state.slot.configuration_id].append(state)
+    unplanned = Attempt.objects.filter(study=study, slot=None).order_by("pk")
     prediction_set = panel_set(study)
     seal = prediction_set.seals.order_by("pk").first() if prediction_set else None
     hidden = as_of is not None and (seal is None or seal.sealed_at > as_of)
@@ -208,7 +181,7 @@ def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
         rows=tuple(sorted(rows, key=_place)),
         prediction_set=None if hidden else prediction_set,
         seal=None if hidden else seal,
-        unplanned=tuple(by_slot[None]),
+        unplanned=tuple(filter(then, unplanned)),
         as_of=as_of,
     )
 

@@ -1,4 +1,4 @@
-"""Figures, tested on the data that they draw."""
+"""The charts of volumes, peaks, slots and the timeline, tested on the data that they draw."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from studies.figures.peaks import (
     predicted_against_measured,
 )
 from studies.figures.slots import SlotGroup, slots_figure
-from studies.figures.timeline import LANES, Moment, history_figure
+from studies.figures.timeline import LANES, HistoryMark, history_figure
 from studies.figures.volumes import Bar, Segment, volumes_figure
 
 MARGIN, CAPACITY = 38912, 40960
@@ -98,7 +98,7 @@ def test_margin_and_capacity_are_drawn_with_their_numbers():
 peaks = st.none() | st.floats(1000, 80000)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.builds(PeakPoint, st.text(min_size=1), st.sampled_from(sorted(MARKS)), peaks, peaks, st.booleans())
@@ -175,8 +175,8 @@ AT = dt.datetime(2026, 9, 15, 14, 0, tzinfo=dt.UTC)
 
 def test_history_has_a_lane_per_kind_and_two_grounds():
     moments = [
-        Moment("protocol and amendments", "protocol frozen", AT),
-        Moment("launches", "job 1", AT + dt.timedelta(hours=1), AT + dt.timedelta(hours=2)),
+        HistoryMark("protocol and amendments", "protocol frozen", AT),
+        HistoryMark("launches", "job 1", AT + dt.timedelta(hours=1), AT + dt.timedelta(hours=2)),
     ]
     figure = history_figure(moments, sealed_at=AT + dt.timedelta(minutes=10))
     grounds = {shape.name: shape for shape in figure.layout.shapes if shape.type == "rect"}
@@ -192,7 +192,7 @@ def cursor(figure):
 
 
 def test_history_moves_a_cursor_to_the_time_asked_for():
-    moments = [Moment("events", "repair", AT), Moment("events", "end", AT + dt.timedelta(hours=4))]
+    moments = [HistoryMark("events", "repair", AT), HistoryMark("events", "end", AT + dt.timedelta(hours=4))]
     figure = history_figure(moments, sealed_at=None, as_of=AT + dt.timedelta(hours=3))
     assert cursor(figure) == AT + dt.timedelta(hours=3)
     assert "as of 2026-09-15 17:00:00" in texts(figure)
@@ -200,7 +200,7 @@ def test_history_moves_a_cursor_to_the_time_asked_for():
 
 
 def test_a_cursor_far_away_does_not_squeeze_the_line():
-    moments = [Moment("events", "repair", AT), Moment("events", "end", AT + dt.timedelta(hours=4))]
+    moments = [HistoryMark("events", "repair", AT), HistoryMark("events", "end", AT + dt.timedelta(hours=4))]
     figure = history_figure(moments, sealed_at=None, as_of=AT - dt.timedelta(days=20_000))
     start, end = figure.layout.xaxis.range
     assert cursor(figure) == start

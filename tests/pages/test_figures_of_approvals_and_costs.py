@@ -25,7 +25,7 @@ def target(place: int, gpus: int, states: dict[str, str]) -> PanelTarget:
     return PanelTarget(f"c{place}-{gpus}", f"workload {place} · c2", gpus, None, "1 ? 2 ? 3 ?", "???", states)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(1, 6), st.lists(st.sampled_from((1, 2, 4, 8)), min_size=1, unique=True), st.data())
 def test_every_cell_of_the_panel_is_drawn_once_in_its_state(rows, gpu_counts, data):
     targets = [
@@ -67,7 +67,7 @@ def test_a_phone_keeps_the_marks_and_loses_the_words():
     assert bar.meta["narrow"]["text"] == [f"<b>{MARKS['approved_failed'].glyph}</b>"]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(groups)
 def test_bars_have_the_counts_and_stand_on_the_right_side_of_zero(found):
     figure = approvals_figure(found)
@@ -80,7 +80,7 @@ def test_bars_have_the_counts_and_stand_on_the_right_side_of_zero(found):
             assert drawn == [sign * method.counts.get(state, 0) for method in group.methods]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(groups)
 def test_groups_share_one_scale_and_no_bar_is_cut_off(found):
     figure = approvals_figure(found)

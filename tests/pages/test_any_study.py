@@ -6,7 +6,7 @@ import pytest
 
 from tests.factories import make_small_study, make_study
 from tests.pages.reading import sentence_of, text_of
-from tests.pages2.worlds import make_large_study
+from tests.pages.worlds import make_large_study
 
 PAGES = ("configurations/", "outcomes/", "history/", "methods/")
 REAL = (

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
-from studies.estimation.labels import UNRESOLVED
+from studies.estimation.labels import UNRESOLVED, Label
+from studies.estimation.tables import outcome_cells, prediction_cells
 from studies.models import Configuration, Study
 from studies.services.scores.panel import Panel, PanelRow
 from studies.text.words import label_words
 from studies.views.common import get_study, panel_or_problem, study_page
 from studies.views.filters import StateChoice
 from studies.views.listing import Listing, download_configurations, list_configurations
-from studies.views.tables import StudyTable, known_words
+from studies.views.tables import PlannedTable, known_words
 
 LABELS = ("within_margin", "above_margin", "memory_failure")
 
@@ -45,7 +49,7 @@ def _listing(request: HttpRequest, study: Study, panel: Panel) -> Listing:
         request,
         queryset,
         _states(panel),
-        lambda found: StudyTable(found, request=request, rows_by_pk=rows),
+        lambda found: PlannedTable(found, request=request, rows_by_pk=rows),
     )
 
 
@@ -75,32 +79,19 @@ def configurations_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     return download_configurations(_listing(request, study, panel), f"{slug}-configurations", _columns(panel))
 
 
-def _columns(panel: Panel) -> dict:
-    rows = {row.configuration.pk: row for row in panel.rows}
+def _columns(panel: Panel) -> dict[str, Callable[[Configuration], Any]]:
+    """A reader for each column that stands behind the settings."""
+    cells = {row.configuration.pk: _cells(row) for row in panel.rows}
+    names = dict.fromkeys(name for found in cells.values() for name in found)
 
-    def read(wanted):
-        return lambda record: wanted(rows[record.pk])
+    def read(name: str) -> Callable[[Configuration], Any]:
+        return lambda record: cells[record.pk].get(name)
 
-    columns = {
-        "observed_state": read(lambda row: row.resolution.state),
-        "known_memory_failure": read(lambda row: row.resolution.known_memory_failure),
-        "known_margin_exceedance": read(lambda row: row.resolution.known_margin_exceedance),
-        "completed_processes": read(lambda row: row.resolution.completed_processes),
-        "completed_peak_mib": read(lambda row: row.resolution.completed_peak_mib),
-        "eligible_seeds": read(lambda row: _joined(row.resolution.eligible_seeds)),
-        "unresolved_seeds": read(lambda row: _joined(row.resolution.unresolved_seeds)),
-    }
-    for method in panel.methods:
-        columns[f"{method}_predicted_state"] = read(lambda row, name=method: _predicted(row, name, "label"))
-        columns[f"{method}_predicted_peak_mib"] = read(
-            lambda row, name=method: _predicted(row, name, "peak_mib")
-        )
-    return columns
+    return {name: read(name) for name in names}
 
 
-def _joined(seeds: tuple[int, ...]) -> str:
-    return ";".join(map(str, seeds))
-
-
-def _predicted(row: PanelRow, method: str, field: str):
-    return getattr(row.predictions[method], field) if method in row.predictions else None
+def _cells(row: PanelRow) -> dict[str, Any]:
+    cells = outcome_cells(row.resolution)
+    for method, item in row.predictions.items():
+        cells |= prediction_cells(method, Label(item.label), item.peak_mib, row.resolution)
+    return cells

@@ -1,0 +1,27 @@
+"""What a server looks at before it answers: whether the database still refuses changes of recorded rows."""
+
+from __future__ import annotations
+
+import logging
+
+from django.core.exceptions import ImproperlyConfigured
+from django.db import DatabaseError
+
+from rlvram_site.ledger.triggers import missing
+
+_log = logging.getLogger(__name__)
+
+
+def require_guard() -> None:
+    """Raises ``ImproperlyConfigured`` if a trigger is missing or changed; a silent database is waited for."""
+    try:
+        problems = missing()
+    except DatabaseError:
+        _log.exception("the database does not answer, so its triggers were not checked")
+        return
+    if problems:
+        raise ImproperlyConfigured(
+            f"the database does not refuse changes of recorded rows, because of {len(problems)} triggers; "
+            f"the first: {problems[0]}. manage.py verify_ledger says what was changed meanwhile, "
+            "manage.py migrate installs them again"
+        )
