@@ -28,6 +28,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='host',
             name='set_aside',
-            field=models.JSONField(default=list, help_text='invocation and reason of runs the site did not take'),
+            field=models.JSONField(default=list, help_text='invocation and reason of runs that were not taken'),
         ),
     ]
