@@ -23,6 +23,7 @@ class Device:
     name: str
     capacity_mib: int
     handle: Any
+    mig: bool = False
 
     def used_mib(self) -> int:
         """Memory in use now, in whole MiB, as the study's sampler counts it: without the driver's reserve."""
@@ -70,7 +71,30 @@ def _device(ordinal: int) -> Device:
         name=str(pynvml.nvmlDeviceGetName(handle)),
         capacity_mib=int(memory.total) // MIB,
         handle=handle,
+        mig=_is_mig(handle),
     )
+
+
+def _is_mig(handle: Any) -> bool:
+    try:
+        return bool(pynvml.nvmlDeviceGetMigMode(handle)[0])
+    except (pynvml.NVMLError_NotSupported, pynvml.NVMLError_FunctionNotFound):
+        return False
+
+
+def of_this_host(found: Sequence[Device], only: Sequence[str]) -> list[Device]:
+    """The devices that may be used: those named, or all.
+
+    Raises ``DeviceError`` for one that is cut into instances: it has no memory of its own to measure.
+    """
+    mine = chosen(found, only) if only else list(found)
+    for device in mine:
+        if device.mig:
+            raise DeviceError(
+                f"{device.uuid} is cut into MIG instances, which can't be measured one by one here; "
+                "turn MIG off, or name the other devices with --devices"
+            )
+    return mine
 
 
 def chosen(found: Sequence[Device], uuids: Sequence[str]) -> list[Device]:

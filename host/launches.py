@@ -1,7 +1,8 @@
 """The launch ledger: one file for each launch of a slot, made before the process starts and never removed.
 
 The file is made exclusively and forced to the disk with its folder, so that a second launch of the same slot
-is impossible for two processes at once, after a crash and after a reboot.
+is impossible for two processes at once, on several machines with one shared folder, after a crash and after a
+reboot. Only the entry of a program that provably never started is set aside, under another name.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ def note_launch(folder: Path, study: str, slot: str, allowed: int, facts: dict[s
     Raises:
         AlreadyLaunched: the slot was launched as often as the protocol allows.
     """
-    place = folder / "launches" / _file_name(study)
+    place = _place(folder, study)
     place.mkdir(parents=True, exist_ok=True)
     content = json.dumps({"study": study, "slot": slot, **facts}, sort_keys=True).encode() + b"\n"
     for number in range(1, allowed + 1):
-        path = place / f"{_file_name(slot)}.{number}.json"
+        path = place / _entry(slot, number)
         try:
             handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         except FileExistsError:
@@ -43,6 +44,36 @@ def note_launch(folder: Path, study: str, slot: str, allowed: int, facts: dict[s
         f"slot {slot} of {study} was launched {'once' if allowed == 1 else f'{allowed} times'} already, "
         "and the protocol allows no more"
     )
+
+
+def may_launch(folder: Path, study: str, slot: str, allowed: int) -> bool:
+    """Whether one more launch is free; another process may still be quicker."""
+    place = _place(folder, study)
+    return any(not (place / _entry(slot, number)).exists() for number in range(1, allowed + 1))
+
+
+def newest_token(folder: Path, study: str, slot: str) -> str:
+    """The token of the slot's last launch; empty if it was never launched from here."""
+    place, number, token = _place(folder, study), 1, ""
+    while (path := place / _entry(slot, number)).exists():
+        token = str(json.loads(path.read_text() or "{}").get("token", ""))
+        number += 1
+    return token
+
+
+def set_aside(folder: Path, study: str, slot: str, number: int, token: str) -> None:
+    """The program of this launch never started, so the slot was not launched."""
+    place = _place(folder, study)
+    os.replace(place / _entry(slot, number), place / f"{_entry(slot, number)}.never-started-{token}")
+    _force(place)
+
+
+def _place(folder: Path, study: str) -> Path:
+    return folder / "launches" / _file_name(study)
+
+
+def _entry(slot: str, number: int) -> str:
+    return f"{_file_name(slot)}.{number}.json"
 
 
 def _force(folder: Path) -> None:

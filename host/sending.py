@@ -2,42 +2,55 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from host.errors import BadInput, NotHeld, Refused
+from host.gather import gather
 from host.locks import lock
-from host.upload import Uploader, collect_files
+from host.runs import ASIDE, LAUNCHED, OWN_FILES, SENT, Run, now, runs_of, write_json
+from host.uploading import send
+from host.web import Web
 
-SENT = "sent.json"
-OWN_FILES = {"upload.json", SENT}
+ITS_FAULT = {400, 403, 404, 409, 413, 422}
+"""Answers that say something of this run and not of the key or the site: the next run may be taken."""
 
 
-def send_run(folder: Path, url: str, key: str) -> dict[str, Any]:
+def send_run(run: Run, web: Web) -> dict[str, Any]:
     """Upload one run directory; returns the site's answer, which is kept in the folder.
 
-    Raises ``Refused``, ``Unreachable`` or ``BadInput`` of ``rlvram-upload``; it can be sent again then.
+    A run that the site does not take is set aside with its reason. Raises ``Refused``, ``Unreachable`` or
+    ``BadInput`` of the upload.
     """
-    note = json.loads((folder / "upload.json").read_text())
-    files = [path for path in sorted(folder.iterdir()) if path.is_file() and _goes(path)]
-    uploader = Uploader(url, note["study"], key, quiet=True)
-    answer = uploader.send({**note["record"], "invocation_id": note["invocation"]}, collect_files(files))
-    (folder / SENT).write_text(json.dumps(answer, indent=2, sort_keys=True) + "\n")
+    try:
+        gathered = gather([run.folder])
+        gathered.sources = [item for item in gathered.sources if item.shown not in OWN_FILES]
+        answer = send(web, run.study, {**run.record, "invocation_id": run.invocation}, gathered)
+    except (BadInput, Refused) as error:
+        if isinstance(error, (BadInput, NotHeld)) or error.status in ITS_FAULT:
+            write_json(run.folder / ASIDE, {"reason": str(error)[:500], "at": now()})
+        raise
+    write_json(run.folder / SENT, answer)
+    (run.folder / ASIDE).unlink(missing_ok=True)
     return answer
 
 
-def _goes(path: Path) -> bool:
-    return path.name not in OWN_FILES and not path.name.startswith(".") and path.stat().st_size > 0
+def unsent(home: Path, *, again: bool = False) -> Iterator[Run]:
+    """Runs that have ended, however, and that the site does not have yet; oldest first.
 
-
-def unsent(home: Path) -> Iterator[Path]:
-    """Run directories that have ended, however, and that the site does not have yet; oldest first."""
-    runs = home / "runs"
-    folders = sorted(runs.iterdir(), key=lambda path: path.stat().st_mtime) if runs.is_dir() else []
-    for folder in folders:
-        if not (folder / "upload.json").exists() or (folder / SENT).exists():
+    Those that were set aside only ``again``.
+    """
+    for folder in runs_of(home):
+        if (folder / SENT).exists() or ((folder / ASIDE).exists() and not again):
             continue
         with suppress(BlockingIOError), lock(folder):
-            yield folder
+            run = Run.read(folder)
+            if run.state != LAUNCHED:
+                yield run
+
+
+def set_aside(home: Path) -> list[Run]:
+    """The runs that the site did not take."""
+    return [Run.read(folder) for folder in runs_of(home) if (folder / ASIDE).exists()]

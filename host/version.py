@@ -6,11 +6,13 @@ It stands beside the host's programs because those can be installed without the 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 DISTRIBUTION = "rlvram-dashboard"
+HOST_DISTRIBUTION = "rlvram-host"  # this folder alone
 _CHECKOUT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
 
@@ -39,7 +41,7 @@ def _stated_in(pyproject: Path) -> str:
 
 
 def _installed() -> str:
-    try:
-        return version(DISTRIBUTION)
-    except PackageNotFoundError:
-        return "unknown"
+    for name in (DISTRIBUTION, HOST_DISTRIBUTION):
+        with suppress(PackageNotFoundError):
+            return version(name)
+    return "unknown"

@@ -1,73 +1,167 @@
-"""The worker of one GPU host: takes jobs from its queue, runs their slots, and tells the site."""
+"""The worker of one GPU host: takes jobs from the site, runs their slots, and tells what happened."""
 
 from __future__ import annotations
 
+import hashlib
 import socket
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from celery import Celery
-from kombu import Queue
-
-from host.devices import devices, driver_version
-from host.errors import AlreadyLaunched, DeviceError, OrderError
+from host.devices import devices, driver_version, of_this_host
+from host.errors import (
+    AlreadyLaunched,
+    BadInput,
+    DeviceBusy,
+    DeviceError,
+    NotHeld,
+    NotStarted,
+    OrderError,
+    Refused,
+    Unreachable,
+)
 from host.order import Order
-from host.running import run_slot
-from host.sending import send_run, unsent
-from host.site import NotHeld, SiteClient
-from host.upload import BadInput, Refused, Unreachable
+from host.programs import Programs
+from host.running import Manner, run_slot
+from host.runs import end_leftovers, last_run
+from host.sending import send_run, set_aside, unsent
+from host.site import SiteClient
 
-TASK = "gpu.run_slots"
-WEEK = 7 * 24 * 3600
 LOG_LINES = 200
+NOT_LAUNCHED = (OrderError, AlreadyLaunched, DeviceError, DeviceBusy, NotStarted)
 
 
-def describe() -> dict[str, Any]:
-    """This machine as the site registers it."""
-    with devices() as found:
-        return {
-            "hostname": socket.gethostname(),
-            "driver": driver_version(),
-            "devices": [
-                {
-                    "uuid": item.uuid,
-                    "ordinal": item.ordinal,
-                    "name": item.name,
-                    "capacity_mib": item.capacity_mib,
-                }
-                for item in found
-            ],
-        }  # fmt: skip
+@dataclass
+class Host:
+    """This machine as the site knows it, and how it runs programs.
+
+    ``at_a_time`` slots run at once, on disjoint devices. ``every_seconds`` it asks the site for a job.
+    """
+
+    site: SiteClient
+    home: Path
+    programs: Programs
+    manner: Manner
+    at_a_time: int = 1
+    every_seconds: float = 5.0
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def describe(self) -> dict[str, Any]:
+        """This machine as the site registers it."""
+        with devices() as found:
+            mine = of_this_host(found, self.manner.pool.only)
+            return {
+                "hostname": socket.gethostname(),
+                "machine": machine_id(),
+                "driver": driver_version(),
+                "programs": sorted(self.programs.commands),
+                "set_aside": [
+                    {"invocation": run.invocation, "reason": run.not_sent} for run in set_aside(self.home)
+                ][-50:],
+                "devices": [
+                    {
+                        "uuid": item.uuid,
+                        "ordinal": item.ordinal,
+                        "name": item.name,
+                        "capacity_mib": item.capacity_mib,
+                    }
+                    for item in mine
+                ],
+            }
+
+    def begin(self) -> None:
+        """End what an earlier life left running, send what it left unsent, and register."""
+        end_leftovers(self.home)
+        for run in unsent(self.home):
+            try:
+                send_run(run, self.site.web)
+            except (BadInput, NotHeld) as error:
+                print(f"rlvram-host: {run.invocation} was set aside: {error}", flush=True)
+            except Refused as error:
+                if not run.not_sent:
+                    raise
+                print(f"rlvram-host: {run.invocation} was set aside: {error}", flush=True)
+        self.site.register(self.describe())
+
+    def serve(self, name: str, *, once: bool = False) -> int:
+        """Work until asked to stop, or for one job."""
+        self.begin()
+        print(f"rlvram-host: {name} waits for slots", flush=True)
+        while not self.stopping.is_set():
+            try:
+                claim = self.site.next_job()
+            except Unreachable as error:
+                print(f"rlvram-host: {error}", flush=True)
+                claim = None
+            if claim is not None:
+                run_job(claim, self)
+                self.site.register(self.describe())
+                if once:
+                    return 0
+                continue
+            self.stopping.wait(self.every_seconds)
+        return 0
+
+
+def machine_id() -> str:
+    """Tells this machine from another one of the same name, without saying which it is."""
+    for place in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
+        try:
+            text = Path(place).read_text().strip()
+        except OSError:
+            continue
+        if text:
+            return hashlib.sha256(f"rlvram-host {text}".encode()).hexdigest()[:32]
+    return ""
 
 
 class Reporter:
     """Keeps a claim alive from a thread of its own while slots run."""
 
-    def __init__(self, site: SiteClient, job: int, claim: Mapping[str, Any], total: int) -> None:
-        self.site, self.job, self.total = site, job, total
+    def __init__(self, site: SiteClient, claim: Mapping[str, Any], total: int) -> None:
+        self.site, self.job, self.total = site, claim["job"], total
         self.fence = claim["fence"]
         self.every = claim["lease_seconds"] / 4
-        self.done, self.slot, self.sentence = 0, "", ""
-        self.memory: Mapping[str, int] = {}
-        self.lines: list[str] = []
         self.stop_asked = self.lost = False
+        self._lock = threading.Lock()
+        self._done, self._slots, self._sentence = 0, [], ""  # type: tuple[int, list[str], str]
+        self._memory: dict[str, int] = {}
+        self._lines: list[str] = []
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="report", daemon=True)
 
     def report(self) -> dict[str, Any]:
-        return {
-            "fence": self.fence, "done": self.done, "total": self.total, "sentence": self.sentence[:300],
-            "slot": self.slot, "memory_mib": dict(self.memory), "log": "\n".join(self.lines[-LOG_LINES:]),
-        }  # fmt: skip
+        with self._lock:
+            return {
+                "fence": self.fence, "done": self._done, "total": self.total,
+                "sentence": self._sentence[:300], "slot": ", ".join(self._slots)[:200],
+                "memory_mib": dict(self._memory), "log": "\n".join(self._lines[-LOG_LINES:])[-60_000:],
+            }  # fmt: skip
 
     def say(self, sentence: str) -> None:
-        self.sentence = sentence
-        self.lines.append(sentence)
+        with self._lock:
+            self._sentence = sentence
+            self._lines.append(sentence)
+
+    def begin(self, slot: str) -> None:
+        self.say(f"running {slot}")
+        with self._lock:
+            self._slots.append(slot)
+
+    def end(self, slot: str) -> None:
+        with self._lock:
+            self._done += 1
+            if slot in self._slots:
+                self._slots.remove(slot)
+            if not self._slots:
+                self._memory = {}
 
     def watch(self, memory: Mapping[str, int]) -> None:
-        self.memory = memory
+        with self._lock:
+            self._memory |= memory
 
     def __enter__(self) -> Reporter:
         self._thread.start()
@@ -89,98 +183,58 @@ class Reporter:
                 continue
 
 
-def run_orders(message: Mapping[str, Any], home: Path, site: SiteClient, key: str) -> dict[str, Any]:
-    """Run a job's slots in their order; returns what is told to the site, too.
+def run_job(claim: Mapping[str, Any], host: Host) -> list[dict[str, Any]]:
+    """Run a job's slots in their order, some at once if the host may; returns what the site was told."""
+    orders: Sequence[Mapping[str, Any]] = claim["orders"]
+    results: list[dict[str, Any] | None] = [None] * len(orders)
+    with Reporter(host.site, claim, len(orders)) as reporter:
 
-    A job that somebody else holds is left alone. A slot that was launched before is not launched again.
-    """
-    job, orders = message["job"], message["orders"]
-    try:
-        claim = site.claim(job)
-    except NotHeld:
-        return {"job": job, "held": False}
-    results: list[dict[str, Any]] = []
-    with Reporter(site, job, claim, len(orders)) as reporter:
-        for number, sent in enumerate(orders):
-            if reporter.stop_asked or reporter.lost:
-                break
-            reporter.slot, reporter.done = str(sent.get("slot", "")), number
-            reporter.say(f"running {reporter.slot}")
-            results.append(_one(sent, home, site, key, reporter))
-            reporter.done = number + 1
-        reporter.slot, reporter.memory = "", {}
-    report = {**reporter.report(), "results": results, "cancelled": reporter.stop_asked}
-    if not reporter.lost:
+        def one(place: int) -> None:
+            if reporter.stop_asked or reporter.lost or host.stopping.is_set():
+                return
+            slot = str(orders[place].get("slot", ""))
+            reporter.begin(slot)
+            results[place] = _one(orders[place], host, reporter)
+            reporter.end(slot)
+
+        with ThreadPoolExecutor(max_workers=host.at_a_time, thread_name_prefix="slot") as workers:
+            for done in [workers.submit(one, place) for place in range(len(orders))]:
+                done.result()
+    told = [item for item in results if item is not None]
+    left = len(told) < len(orders)
+    report = {**reporter.report(), "results": told, "cancelled": reporter.stop_asked and left}
+    if not reporter.lost and (not left or reporter.stop_asked):
         try:
-            site.end(job, report)
-        except NotHeld:
-            return {"job": job, "held": False, "results": results}
-    return {"job": job, "held": not reporter.lost, "results": results}
+            host.site.end(claim["job"], report)
+        except (NotHeld, Unreachable) as error:
+            # The lease ends, the job comes back, and its runs are told from their folders then.
+            print(f"rlvram-host: job {claim['job']}: {error}", flush=True)
+    return told
 
 
-def _one(
-    sent: Mapping[str, Any], home: Path, site: SiteClient, key: str, reporter: Reporter
-) -> dict[str, Any]:
+def _one(sent: Mapping[str, Any], host: Host, reporter: Reporter) -> dict[str, Any]:
+    """Run one slot, unless an earlier life of this host did, and upload it; what is known of it then."""
     slot = str(sent.get("slot", ""))
     try:
-        run = run_slot(Order.from_json(sent), home, reporter.watch)
-    except (OrderError, AlreadyLaunched, DeviceError) as error:
+        order = Order.from_json(sent, from_site=True)
+        command = host.programs.command(order)
+        earlier = last_run(host.home, order.study, order.slot)
+        if earlier is not None and earlier.job == reporter.job:
+            run = earlier
+        else:
+            run = run_slot(order, command, host.home, host.manner, job=reporter.job, watch=reporter.watch)
+    except NOT_LAUNCHED as error:
         reporter.say(f"{slot}: not launched: {error}")
-        return {"slot": slot, "problem": str(error)}
-    result = {"slot": slot, "invocation": run.invocation, "problem": ""}
-    try:
-        answer = send_run(run.folder, site.url, key)
-    except (Refused, Unreachable, BadInput) as error:
-        reporter.say(f"{slot}: ran, and is uploaded later: {error}")
-        return {**result, "upload": str(error)[:300]}
-    reporter.say(f"{slot}: {answer.get('outcome')}")
-    return {**result, "outcome": answer.get("outcome"), "diagnosis": answer.get("diagnosis")}
-
-
-def broker_settings(broker: str) -> dict[str, Any]:
-    """Celery's settings for a Redis address, or for the folder of an embedded site's broker."""
-    folder = Path(broker)
-    if "://" not in broker and folder.is_dir():
-        messages, control = str(folder / "messages"), str(folder / "control")
-        options = {"data_folder_in": messages, "data_folder_out": messages, "control_folder": control}
-        return {"broker_url": "filesystem://localhost", "broker_transport_options": options}
-    if not broker.startswith(("redis://", "rediss://")):
-        raise BadInput(
-            f"--broker is {broker!r}, expected redis://… or the folder of an embedded site's broker"
-        )
-    # A run may take days; until then the message is nobody else's.
-    return {"broker_url": broker, "broker_transport_options": {"visibility_timeout": WEEK}}
-
-
-def serve(name: str, broker: str, home: Path, site: SiteClient, key: str) -> int:
-    """Register, send what an earlier life left unsent, and work until asked to stop."""
-    options = broker_settings(broker)
-    site.register(describe())
-    for folder in unsent(home):
-        send_run(folder, site.url, key)
-    app = Celery("rlvram_host")
-    app.conf.update(
-        **options,
-        accept_content=["json"],
-        task_serializer="json",
-        result_serializer="json",
-        task_ignore_result=True,
-        task_acks_late=True,
-        worker_prefetch_multiplier=1,
-        worker_hijack_root_logger=False,
-        broker_connection_retry_on_startup=True,
-        task_queues=[Queue(f"gpu.{name}")],
-        task_default_queue=f"gpu.{name}",
-    )
-
-    @app.task(name=TASK)
-    def run(message: dict[str, Any]) -> dict[str, Any]:
-        return run_orders(message, home, site, key)
-
-    print(f"rlvram-host: {name} waits for slots", flush=True)
-    arguments: Sequence[str] = [
-        "--quiet", "worker", "--pool", "solo", "--hostname", f"gpu-{name}@%h", "--loglevel", "warning",
-        "--without-gossip", "--without-mingle",
-    ]  # fmt: skip
-    app.worker_main(arguments)
-    return 0
+        return {
+            "slot": slot, "launched": False, "ended": False, "uploaded": False, "recorded": False,
+            "problem": str(error)[:500],
+        }  # fmt: skip
+    if run.answer is None:
+        try:
+            send_run(run, host.site.web)
+        except (Refused, Unreachable, BadInput) as error:
+            reporter.say(f"{slot}: ran, and was not taken: {error}")
+            return {**run.result(), "problem": str(error)[:500]}
+    result = run.result()
+    reporter.say(f"{slot}: {result.get('outcome')}")
+    return result

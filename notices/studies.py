@@ -15,7 +15,7 @@ from notices.differences import Difference
 from notices.kinds import Kind
 from studies.models import Attempt, Study
 from studies.services.errors import UNREADABLE
-from studies.services.history.ledger_order import sequence_of, sequences
+from studies.services.ledger_order import sequence_of, sequences
 from studies.services.plan import amendments
 from studies.services.predictions.seals import SealState, seal_state
 from studies.services.scores.panel import load_panel

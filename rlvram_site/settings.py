@@ -208,6 +208,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "rlvram_site.api.transport.ApiTransportMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -320,7 +321,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rlvram_site.api.permissions.ScopePermission"],
     "DEFAULT_THROTTLE_CLASSES": ["rlvram_site.api.throttling.MinuteThrottle"],
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
-    "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_METADATA_CLASS": "rlvram_site.api.options.AllowedMethods",
     "EXCEPTION_HANDLER": "rlvram_site.api.errors.handle",
     "NUM_PROXIES": 1 if BEHIND_PROXY else 0,
     # Numbers and times as they are recorded.

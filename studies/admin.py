@@ -7,6 +7,7 @@ from typing import Any
 from django.apps import apps
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -16,8 +17,9 @@ from rlvram_site.access import is_staff
 from rlvram_site.ledger.models import LedgerRecord
 from rlvram_site.record_admin import RecordAdmin
 from studies.admin_forms import AmendmentForm, CorrectionForm, ExclusionForm
-from studies.models import Amendment, Attempt, Exclusion
+from studies.models import Amendment, Attempt, Exclusion, Host
 from studies.services.errors import ServiceError, UploadRefused
+from studies.services.hosts import release
 from studies.services.outcomes.corrections import correct_attempt, exclude, lift
 from studies.services.plan import amendments
 from studies.services.plan.amendments import HistoryMoved, Preview, preview_amendment, record_amendment
@@ -165,6 +167,24 @@ class PlainAdmin(RecordAdmin):
     """For the tables that are no ledger: they have no moment of recording."""
 
     list_display = ["__str__"]
+
+
+@admin.register(Host)
+class HostAdmin(PlainAdmin):
+    """Hosts, and letting another key have one; the admin's own log keeps who did that."""
+
+    list_display = ["name", "hostname", "holder", "last_seen_at"]
+    actions = ["release"]
+
+    @admin.action(description="Release: the next key that registers it has it", permissions=["release"])
+    def release(self, request: HttpRequest, queryset: QuerySet[Host]) -> None:
+        for host in queryset:
+            release(host)
+            self.log_change(request, host, "Released: the next key that registers it has it.")
+        self.message_user(request, "The chosen hosts are released.", messages.SUCCESS)
+
+    def has_release_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request)
 
 
 for model in apps.get_app_config("studies").get_models():

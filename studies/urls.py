@@ -6,6 +6,7 @@ from django.urls import include, path, register_converter
 from django.urls.converters import PathConverter
 
 from studies.views import (
+    commits,
     configuration,
     configuration_list,
     costs,
@@ -47,6 +48,9 @@ study_patterns = [
     path("outcomes/", outcomes.outcomes, name="outcomes"),
     path("slots/<name:experiment_id>/", outcomes.slot, name="slot"),
     path("attempts/<name:invocation_id>/", outcomes.attempt, name="attempt"),
+    path("commits/", commits.commits, name="commits"),
+    path("commits/<name:commit>/", commits.commit, name="commit"),
+    path("badge.svg", commits.badge, name="badge"),
     path("history/", history.history, name="history"),
     path("methods/", methods.methods, name="methods"),
     path("methods/<slug:name>/", methods.method, name="method"),

@@ -19,7 +19,6 @@ from django.http import Http404
 from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
-from rest_framework.views import exception_handler
 
 from rlvram_site.api.conflicts import is_conflict
 
@@ -50,6 +49,14 @@ class TooLarge(exceptions.APIException):
     default_detail = "The body is too large."
 
 
+class Unmet(exceptions.APIException):
+    """The request's own condition does not hold."""
+
+    status_code = 412
+    default_code = "precondition_failed"
+    default_detail = "The condition of the request does not hold; nothing was changed."
+
+
 class Unavailable(exceptions.APIException):
     """The database can't be reached or is closed. Nothing was changed by what did not end."""
 
@@ -78,6 +85,9 @@ class ErrorSerializer(serializers.Serializer):
 
 def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's handler, with our shape. What nobody expected is logged, and answered without its inside."""
+    # The views import the parsers, which the settings name and which raise these errors.
+    from rest_framework.views import exception_handler
+
     exception = _as_api_exception(exception)
     response = exception_handler(exception, context)
     if response is None:

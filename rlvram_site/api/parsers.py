@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from django.conf import settings
 from rest_framework.exceptions import ParseError
-from rest_framework.parsers import BaseParser, JSONParser, MultiPartParser
+from rest_framework.parsers import BaseParser, MultiPartParser
 
 from rlvram_site.api.errors import TooLarge
 from rlvram_site.strict_json import JsonError, read_json
@@ -37,8 +37,13 @@ def _unpacked(packed: bytes, limit: int) -> bytes:
     return body
 
 
-class BoundedJSONParser(JSONParser):
-    """JSON of at most ``API_MAX_JSON_BYTES``, also once unpacked (``Content-Encoding: gzip``)."""
+class BoundedJSONParser(BaseParser):
+    """JSON of at most ``API_MAX_JSON_BYTES``, also once unpacked (``Content-Encoding: gzip``).
+
+    No child of REST framework's own: that is handed the body only after Django's limit for forms.
+    """
+
+    media_type = "application/json"
 
     def parse(self, stream: IO[bytes], media_type=None, parser_context=None) -> Any:
         limit = settings.API_MAX_JSON_BYTES

@@ -11,9 +11,13 @@ _ALWAYS = {
     "404": "There is no such record",
     "406": "The Accept header asks for a form that does not exist",
     "429": "Over the rate limit; Retry-After says when to try again",
+    "500": "Something failed on our side; sent again, what was recorded is found and not recorded twice",
+    "503": "The database can't be reached at the moment",
 }
 _WRITES = {
     "409": "Already recorded with other content, or not possible any more; nothing was changed",
+    "411": "The body comes in chunks without its length",
+    "412": "The request's own condition does not hold",
     "413": "The body is over its limit",
     "415": "The body's media type is not accepted",
 }
@@ -30,6 +34,11 @@ def document_errors(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
                 operation["parameters"] = [
                     item for item in operation.get("parameters", []) if item["in"] == "path"
                 ]
+            if body := operation.get("requestBody"):
+                body["required"] = True
+                if len(body["content"]) > 1:
+                    # A client that is generated for a choice of bodies is broken where one is required.
+                    del body["required"]
             for answer in operation["responses"].values():
                 if "text/csv" in answer.get("content", {}):
                     answer["content"]["text/csv"] = {"schema": {"type": "string"}}

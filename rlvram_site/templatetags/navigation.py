@@ -36,6 +36,7 @@ STUDY_PAGES = (
     ("pairs", "Pairs"),
     ("costs", "Costs"),
     ("events", "Events"),
+    ("commits", "Commits"),
 )
 
 

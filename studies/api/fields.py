@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.validators import RegexValidator
+from drf_spectacular.extensions import OpenApiSerializerExtension
+from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import Direction, extend_schema_field
 from rest_framework import serializers
 
 from rlvram_site.ledger.canonical import canonical
@@ -47,6 +49,25 @@ class StrictSerializer(serializers.Serializer):
         return super().to_internal_value(data)
 
 
+class StrictSerializerSchema(OpenApiSerializerExtension):
+    """Says in the API's document what a strict serializer refuses: other fields, too short or long lists."""
+
+    target_class = StrictSerializer
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:
+        schema = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        schema["additionalProperties"] = False
+        for name, field in self.target.fields.items():
+            many = schema.get("properties", {}).get(name)
+            if isinstance(field, serializers.ListSerializer) and many is not None:
+                if field.max_length is not None:
+                    many["maxItems"] = field.max_length
+                if not field.allow_empty:
+                    many["minItems"] = 1
+        return schema
+
+
 class NameField(serializers.CharField):
     """An identifier that can stand in an address."""
 
@@ -69,6 +90,18 @@ class FileNameField(serializers.CharField):
             ],
             **kwargs,
         )
+
+
+class RepositoryField(serializers.CharField):
+    """Where commits can be looked at: ``https://HOST/OWNER/NAME``, without a name or password."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        pattern = r"^https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)+\Z"
+        expected = "expected https://HOST/OWNER/NAME without a name or password"
+        super().__init__(max_length=300, validators=[RegexValidator(pattern, expected)], **kwargs)
+
+    def to_internal_value(self, data: Any) -> str:
+        return super().to_internal_value(data).rstrip("/").removesuffix(".git")
 
 
 class Sha256(serializers.CharField):

@@ -36,6 +36,9 @@ class AttemptFilter(RecordFilterSet):
     slot = filters.CharFilter(field_name="slot__experiment_id")
     configuration = filters.CharFilter(field_name="slot__configuration__configuration_id")
     planned = FlagFilter(field_name="slot", lookup_expr="isnull", exclude=True)
+    commit = filters.CharFilter(field_name="execution_commit")
+    repository = filters.CharFilter(field_name="facts__repository")
+    pull_request = filters.NumberFilter(field_name="facts__pull_request")
     recorded_after = filters.IsoDateTimeFilter(field_name="recorded_at", lookup_expr="gt")
     recorded_before = filters.IsoDateTimeFilter(field_name="recorded_at", lookup_expr="lt")
 

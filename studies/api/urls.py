@@ -27,10 +27,12 @@ study_patterns = [
     path("configurations/", plan.ConfigurationList.as_view(), name="api-configurations"),
     path("configurations/<str:configuration>/", plan.ConfigurationDetail.as_view(), name="api-configuration"),
     path("slots/", plan.SlotList.as_view(), name="api-slots"),
+    path("orders/", hosts.StudyOrders.as_view(), name="api-orders"),
     path("slots/<str:slot>/", plan.SlotDetail.as_view(), name="api-slot"),
     path("attempts/", attempts.AttemptList.as_view(), name="api-attempts"),
     path("attempts/batch/", attempts.AttemptBatch.as_view(), name="api-attempt-batch"),
     path("attempts/by-id/<str:invocation>/", attempts.AttemptDetail.as_view(), name="api-attempt"),
+    path("attempts/by-id/<str:invocation>/verdict/", attempts.AttemptVerdict.as_view(), name="api-verdict"),
     path("attempts/by-id/<str:invocation>/files/", evidence.AttemptFiles.as_view(), name="api-attempt-files"),
     path("evidence/<sha256:sha256>/", evidence.EvidenceBytes.as_view(), name="api-evidence"),
     path("exclusions/", evidence.ExclusionList.as_view(), name="api-exclusions"),
@@ -51,7 +53,7 @@ job_patterns = [
 
 host_patterns = [
     path("", hosts.HostDetail.as_view(), name="api-host"),
-    path("jobs/<int:job>/claim/", hosts.HostJobClaim.as_view(), name="api-host-claim"),
+    path("next/", hosts.HostNextJob.as_view(), name="api-host-next"),
     path("jobs/<int:job>/beat/", hosts.HostJobBeat.as_view(), name="api-host-beat"),
     path("jobs/<int:job>/end/", hosts.HostJobEnd.as_view(), name="api-host-end"),
 ]

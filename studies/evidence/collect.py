@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import IO
 
+from host.kinds import job_of, kind_of
 from rlvram_site.strict_json import JsonError
 from studies.evidence.completion import CompletionRule
 from studies.evidence.devices import parse_device_map
@@ -19,7 +20,6 @@ from studies.evidence.errors import EvidenceError
 from studies.evidence.findings import EvidenceLine, LogFindings
 from studies.evidence.logs import scan_log
 from studies.evidence.outcome import EXIT_STATUS, RunEvidence
-from studies.evidence.patterns import linear
 from studies.evidence.samples import sampled_peak
 from studies.evidence.scheduler import SchedulerRow, parse_sacct
 from studies.evidence.trial import TrialRecord, parse_trial
@@ -43,28 +43,6 @@ class RunFile:
     def of_bytes(cls, name: str, data: bytes) -> RunFile:
         """A file whose bytes are at hand."""
         return cls(name, lambda: io.BytesIO(data))
-
-
-_KINDS = (
-    ("samples", linear(r"^(?:gpu-memory|phase-memory|gpu-telemetry)\b.*\.csv(?:\.gz)?$")),
-    ("devices", linear(r"device[-_]?map.*\.json(?:\.gz)?$")),
-    ("trial", linear(r"^(?:trial|environment)\b.*\.json(?:\.gz)?$")),
-    ("scheduler", linear(r"sacct|accounting.*\.(?:psv|txt|csv)(?:\.gz)?$")),
-    ("log", linear(r"\.(?:log|out|err)(?:\.gz)?$|^(?:dmesg|training)\b.*\.txt(?:\.gz)?$")),
-)
-_TRAINING_JOB = linear(r"^(?:training|trial|environment|gpu-memory|phase-memory|gpu-telemetry)-([\w-]+?)\.")
-
-
-def kind_of(name: str) -> str | None:
-    """What a file of a run directory is, by its name: samples, devices, trial, scheduler, log, or None."""
-    data = name[:LONGEST_NAME].encode("utf-8", "replace")
-    return next((kind for kind, pattern in _KINDS if pattern.search(data)), None)
-
-
-def _job_in(name: str) -> str | None:
-    """The job that a file's name carries, or None."""
-    match = _TRAINING_JOB.search(name[:LONGEST_NAME].encode("utf-8", "replace"))
-    return (match.group(1) or b"").decode() if match else None
 
 
 def collect_log(
@@ -145,7 +123,7 @@ def _by_kind(entries: Iterable[RunFile], job: str | None, where: str) -> dict[st
         kind = kind_of(item.name)
         if kind is None:
             continue
-        named = _job_in(item.name)
+        named = job_of(item.name)
         if named and job and named != job:
             continue
         if named:
@@ -162,7 +140,7 @@ def _by_kind(entries: Iterable[RunFile], job: str | None, where: str) -> dict[st
 
 def _job_of(files: dict[str, list[RunFile]]) -> str:
     names = (item.name for group in files.values() for item in group)
-    return next((job for name in names if (job := _job_in(name))), "")
+    return next((job for name in names if (job := job_of(name))), "")
 
 
 def _chunks(file: RunFile, problems: list[str]) -> Iterator[bytes]:

@@ -6,13 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
+from host.kinds import SACCT_FIELDS
 from studies.evidence.errors import EvidenceError
-
-FIELDS = (
-    "JobID", "JobIDRaw", "JobName", "State", "ExitCode", "Start", "End", "ElapsedRaw", "AllocTRES",
-    "NodeList", "Reason",
-)  # fmt: skip
-"""Order of the fields where there is no header."""
 
 MOST_ROWS = 100_000
 """Rows of one file; accounting of a whole cluster is another matter than that of a run."""
@@ -65,14 +60,14 @@ def parse_sacct(
     """The rows of `sacct -P` (or `-p`) output, and what could not be read, each with its line number.
 
     Args:
-        lines: with or without a header. Without one, the fields are `FIELDS`.
+        lines: with or without a header. Without one, the fields are `SACCT_FIELDS`.
         file: named in problems.
         zone: time zone of the cluster, if known.
 
     Raises:
         EvidenceError: more than `MOST_ROWS` rows.
     """
-    names: tuple[str, ...] = FIELDS
+    names: tuple[str, ...] = SACCT_FIELDS
     rows: list[SchedulerRow] = []
     problems: list[str] = []
     unread = 0

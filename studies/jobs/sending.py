@@ -6,10 +6,9 @@ from django.conf import settings
 from kombu.exceptions import KombuError
 
 from rlvram_site.celery import app
-from studies.jobs.errors import JobRefused
 from studies.jobs.kinds import kind_of
+from studies.jobs.values import TASK
 from studies.models import Job
-from studies.services.errors import ServiceError
 
 GRACE_SECONDS = 60
 """Between the limit at which a job is told to stop and the one at which its process is killed."""
@@ -22,12 +21,10 @@ def send(job: Job) -> str:
         "soft_time_limit": settings.JOB_TIME_LIMIT_SECONDS,
         "time_limit": settings.JOB_TIME_LIMIT_SECONDS + GRACE_SECONDS,
     }
+    if kind.remote:
+        return ""  # its host asks for it
     try:
-        task, arguments = kind.message(job)
-        # What a host runs has wall limits of its own.
-        app.send_task(task, args=arguments, queue=job.queue, retry=False, **({} if kind.remote else limits))
-    except (JobRefused, ServiceError) as error:
-        return f"it cannot be handed over: {error}"
+        app.send_task(TASK, args=[job.pk], queue=job.queue, retry=False, **limits)
     except (KombuError, OSError) as error:
         return f"the broker did not take it ({type(error).__name__}); it is handed over again later"
     return ""

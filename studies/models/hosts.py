@@ -22,7 +22,14 @@ class Host(models.Model):
     name = models.CharField(max_length=63, unique=True, validators=[host_name])
     hostname = models.CharField(max_length=200, blank=True)
     driver = models.CharField(max_length=100, blank=True)
+    machine = models.CharField(max_length=64, blank=True, help_text="Tells machines of one name apart")
     devices = models.JSONField(default=list, help_text="uuid, ordinal, name and capacity_mib of each")
+    programs = models.JSONField(default=list, help_text="Names of the programs that its own file allows")
+    set_aside = models.JSONField(default=list, help_text="invocation and reason of runs that were not taken")
+    holder = models.CharField(
+        max_length=200, blank=True,
+        help_text="The key or person that registered it; empty once staff have released it",
+    )  # fmt: skip
     registered_at = models.DateTimeField(default=timezone.now)
     registered_by = models.CharField(max_length=200)
     last_seen_at = models.DateTimeField(default=timezone.now)

@@ -94,10 +94,10 @@ class Attempt(StudyRecord):
             problems["supersedes"] = f"{name} is the entry itself, expected another one"
         elif wrong.study_id != self.study_id:
             problems["supersedes"] = f"{name} belongs to another study, expected an attempt of this one"
-        elif wrong.slot_id != self.slot_id:
-            slot = wrong.slot.experiment_id if wrong.slot else None
-            belongs = f"belongs to slot {slot!r}" if slot else "is unplanned"
-            problems["supersedes"] = f"{name} {belongs}, expected an attempt of the same slot as this one"
+        elif wrong.slot is not None and self.slot_id is None:
+            problems["supersedes"] = (
+                f"{name} belongs to slot {wrong.slot.experiment_id!r}, expected one for its correction"
+            )
         elif (later := Attempt.objects.filter(supersedes=wrong).first()) is not None:
             problems["supersedes"] = (
                 f"{name} is already superseded by {later.invocation_id!r}, expected that one"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 from django import forms
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -14,7 +12,7 @@ from rlvram_site.api.permissions import scopes_of_person
 from studies.jobs import kinds, starting
 from studies.jobs.errors import JobRefused
 from studies.models import Host, Job, Study
-from studies.services.hosts import launch_command, open_slots
+from studies.services.hosts import launch_program, open_slots
 from studies.services.outcomes.slots import SlotState
 
 SHOWN_JOBS = 20
@@ -26,25 +24,16 @@ class AssignForm(forms.Form):
     slots = forms.MultipleChoiceField(
         label="Slots, in the planned order", widget=forms.CheckboxSelectMultiple
     )
-    command = forms.CharField(
-        label="Command; {seed}, {settings_file} and {run_directory} are filled in",
-        required=False,
-        max_length=4000,
-    )
+    program = forms.ChoiceField(label="Program, from the host's own file")
 
-    def __init__(self, study: Study, *args, **kwargs) -> None:
+    def __init__(self, study: Study, host: Host, *args, **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.study = study
         self.fields["slots"].choices = [  # type: ignore[attr-defined]
             (state.slot.experiment_id, _choice(state)) for state in open_slots(study)
         ]
-        self.fields["command"].initial = shlex.join(launch_command(study))
-
-    def clean_command(self) -> list[str]:
-        try:
-            return shlex.split(self.cleaned_data["command"])
-        except ValueError as error:
-            raise forms.ValidationError(f"cannot be split into words: {error}") from error
+        self.fields["program"].choices = [(name, name) for name in host.programs]  # type: ignore[attr-defined]
+        self.fields["program"].initial = launch_program(study)
 
 
 def hosts(request: HttpRequest) -> HttpResponse:
@@ -73,7 +62,7 @@ def host(request: HttpRequest, name: str) -> HttpResponse:
     refusal = starting.refusal(kind, scopes_of_person(request.user), by_staff=is_staff(request.user))
     slug = request.POST.get("study") or request.GET.get("study", "")
     study = get_object_or_404(Study, slug=slug) if slug else None
-    form = AssignForm(study, request.POST or None) if study and not refusal else None
+    form = AssignForm(study, found, request.POST or None) if study and not refusal else None
     if request.method == "POST":
         if refusal:
             raise PermissionDenied(refusal)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from rlvram_site.ledger.models import LedgerEntry
 from rlvram_site.ledger.verify import verify_streams
+from studies.estimation.tries import SlotTries
 from studies.models import Attempt, SeedSlot
+from studies.services.outcomes.slots import slot_states
+from studies.services.scores.panel import load_panel
 from tests.api.conftest import key_for, make_person
 from tests.api.logs import COMPLETED, OUT_OF_MEMORY, SAMPLES
-from tests.factories import make_study
+from tests.factories import make_attempt, make_study
 
 ATTEMPTS, BATCH = "studies/demo/attempts/", "studies/demo/attempts/batch/"
 REASON = "the log was of another run"
@@ -101,15 +105,53 @@ def test_both_the_entry_and_the_reason_are_needed(staff, wrong, slots):
     assert "what is wrong with 'wrong'" in problems(staff.post(ATTEMPTS, bare))["supersedes_reason"]
 
 
-@pytest.mark.parametrize("place", ["another slot", "no slot"])
-def test_only_an_entry_of_the_same_slot_is_superseded(staff, wrong, slots, place):
-    sent = correction(slots, slot=slots[1] if place == "another slot" else "never planned")
+def test_a_planned_entry_is_not_corrected_out_of_the_plan(staff, wrong, slots):
+    sent = correction(slots, slot="never planned", unplanned=True)
     assert f"belongs to slot {slots[0]!r}" in problems(staff.post(ATTEMPTS, sent))["supersedes"]
+
+
+def test_an_entry_under_the_wrong_slot_is_corrected_into_the_right_one(
+    staff, wrong, slots, client, monkeypatch
+):
+    make_attempt(SeedSlot.objects.get(experiment_id=slots[1]), "unresolved", reason="host memory exhausted")
+    assert staff.post(ATTEMPTS, correction(slots, slot=slots[1])).status_code == 201
+    first, second = (staff.get(f"studies/demo/slots/{name}/").json() for name in slots[:2])
+    # The wrong slot is as open as before; in the right one the correction is a try like any other.
+    assert (first["state"], first["reason"]) == ("unresolved", "not started")
+    assert (second["state"], second["eligible_attempt"]) == ("completed", "right")
+    old, new = (staff.get(f"{ATTEMPTS}by-id/{name}/").json() for name in ("wrong", "right"))
+    assert (old["role"], old["superseded_by"]) == ("superseded by a corrected entry", "right")
+    assert (new["role"], new["supersedes"], new["slot"]) == ("eligible", "wrong", slots[1])
+    states = slot_states(SeedSlot.objects.filter(experiment_id__in=slots[:2]))
+    assert sorted(state.tries_used for state in states.values()) == [0, 2]
+    rules = SimpleNamespace(tries=SlotTries(), memory_margin_limit_mib=38_912)
+    monkeypatch.setattr("studies.services.scores.panel.protocols.rules", lambda study: rules)
+    panel = load_panel(Attempt.objects.first().study)
+    by_slot = {item.slot.experiment_id: item for row in panel.rows for item in row.slots}
+    assert (by_slot[slots[0]].resolved, by_slot[slots[1]].resolved) == (False, True)
+    page = client.get(f"/studies/demo/slots/{slots[0]}/").content.decode()
+    assert "/studies/demo/attempts/right/" in page
+
+
+def test_an_unplanned_entry_with_a_misspelt_slot_is_corrected_into_the_plan(staff, slots):
+    stray = {"invocation_id": "wrong", "slot": slots[0] + "x", "unplanned": True, "exit_code": 1,
+             "log": OUT_OF_MEMORY}  # fmt: skip
+    assert staff.post(ATTEMPTS, stray).status_code == 201
+    assert staff.post(ATTEMPTS, correction(slots)).status_code == 201
+    assert staff.get(f"studies/demo/slots/{slots[0]}/").json()["eligible_attempt"] == "right"
+    assert staff.get(f"{ATTEMPTS}by-id/wrong/").json()["superseded_by"] == "right"
+
+
+def test_an_exclusion_follows_an_entry_into_another_slot(staff, wrong, slots):
+    staff.post("studies/demo/exclusions/", {"attempt": "wrong", "reason": "wrong device"})
+    staff.post(ATTEMPTS, correction(slots, slot=slots[1]))
+    assert staff.get(f"{ATTEMPTS}by-id/right/").json()["role"] == "excluded"
+    assert not staff.get(f"studies/demo/slots/{slots[1]}/").json()["eligible_attempt"]
 
 
 def test_an_entry_of_another_study_is_not_found(staff, wrong, slots):
     make_study(slug="other")
-    answer = staff.post("studies/other/attempts/", correction(slots))
+    answer = staff.post("studies/other/attempts/", correction(slots, unplanned=True))
     assert "not recorded in this study" in problems(answer)["supersedes"]
 
 

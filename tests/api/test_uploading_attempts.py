@@ -111,8 +111,14 @@ def test_other_content_under_the_same_id_is_refused_and_changes_nothing(study, u
     assert LedgerEntry.objects.count() == links
 
 
-def test_an_unknown_slot_is_kept_as_unplanned_and_counts_nowhere(study, uploader):
-    body = uploader.post(ATTEMPTS, completed(study, slot="nobody-planned-this")).json()
+def test_an_unknown_slot_is_refused_unless_it_is_said_to_be_unplanned(study, uploader):
+    refused = uploader.post(ATTEMPTS, completed(study, slot="nobody-planned-this"))
+    assert (refused.status_code, refused.json()["error"]["fields"][0]["field"]) == (400, "slot")
+    batch = {"attempts": [completed(study, slot="nobody-planned-this")]}
+    refused = uploader.post(f"{ATTEMPTS}batch/", batch)
+    assert refused.json()["error"]["fields"][0]["field"] == "attempts[0].slot"
+    assert not Attempt.objects.exists()
+    body = uploader.post(ATTEMPTS, completed(study, slot="nobody-planned-this", unplanned=True)).json()
     assert (body["slot"], body["slot_name"]) == (None, "nobody-planned-this")
     assert shown(uploader)["role"] == "unplanned"
     listed = uploader.get(f"{ATTEMPTS}?planned=false").json()["results"]

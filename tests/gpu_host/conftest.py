@@ -86,8 +86,28 @@ class Machine:
             check=False,
         )
 
-    def run(self, order: Path, url: str, secret: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return self.host("run", order, "--url", url, "--dir", self.home, RLVRAM_KEY=secret, **environment)
+    def run(
+        self, order: Path, url: str, secret: str, *arguments: str, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """``rlvram-host run``, which does not wait for busy devices unless the arguments say so."""
+        wait = [] if "--wait-idle" in arguments else ["--wait-idle", "0"]
+        return self.host(
+            "run",
+            order,
+            "--url",
+            url,
+            "--dir",
+            self.home,
+            *wait,
+            *arguments,
+            RLVRAM_KEY=secret,
+            **environment,
+        )
+
+    @property
+    def log(self) -> str:
+        """What the only run's program printed."""
+        return next(self.run_folder.glob("training-*.log")).read_text()
 
     @property
     def run_folder(self) -> Path:

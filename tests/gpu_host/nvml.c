@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7, UNKNOWN = 999 };
+enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7, GPU_IS_LOST = 15, UNKNOWN = 999 };
 enum { MOST = 16, MOST_PIDS = 8 };
 typedef unsigned long long u64;
 typedef struct { char uuid[80]; u64 used, total; int pids[MOST_PIDS]; int processes; } Device;
+/* A UUID that starts with "MIG" stands for a device that is cut into instances, one with "LOST" for a lost one. */
 typedef struct { u64 total, free, used; } Memory;
 typedef struct { unsigned version; u64 total, reserved, free, used; } Memory2;
 typedef struct { unsigned pid; u64 used; unsigned gpu_instance, compute_instance; } Process;
@@ -66,10 +67,19 @@ int nvmlDeviceGetUUID(void *handle, char *text, unsigned size) {
   return code;
 }
 
+int nvmlDeviceGetMigMode(void *handle, unsigned *current, unsigned *pending) {
+  Device d;
+  int code = find(handle, &d);
+  if (code != SUCCESS) return code;
+  *current = *pending = strncmp(d.uuid, "MIG", 3) == 0;
+  return SUCCESS;
+}
+
 int nvmlDeviceGetMemoryInfo(void *handle, Memory *memory) {
   Device d;
   int code = find(handle, &d);
   if (code != SUCCESS) return code;
+  if (strncmp(d.uuid, "LOST", 4) == 0) return GPU_IS_LOST;
   memory->total = d.total << 20;
   memory->used = d.used << 20;
   memory->free = memory->total - memory->used;

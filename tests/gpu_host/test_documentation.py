@@ -21,15 +21,15 @@ def test_every_command_works_in_its_order(serving, tmp_path):  # noqa: F811
     devices, serve, give, send, run = re.findall(r"^```bash\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     by_job, by_hand = SeedSlot.objects.select_related("study", "configuration").order_by("pk")[:2]
     program = "use(20000, 1000)\ncomplete()\n"
+    serving.allow(program)
     (tmp_path / "manage.py").symlink_to(ROOT / "manage.py")
     serving.machine.order(by_hand, program).rename(tmp_path / "order.json")
     environment = {
         **os.environ, **serving.machine.environment,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "DJANGO_SETTINGS_MODULE": "rlvram_site.settings", "DATABASE_URL": database_url(), "C_FORCE_ROOT": "1",
-        "RLVRAM_KEY": serving.key, "SITE": serving.site.url, "BROKER": serving.broker,
+        "DJANGO_SETTINGS_MODULE": "rlvram_site.settings", "DATABASE_URL": database_url(), 
+        "RLVRAM_KEY": serving.key, "SITE": serving.site.url, "PROGRAMS": str(serving.programs),
         "HOST_DIR": str(serving.machine.home), "STUDY": "demo", "SLOT": by_job.experiment_id,
-        "COMMAND": json.dumps(serving.program(program)),
     }  # fmt: skip
 
     def bash(line: str) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import requests
-from django.conf import settings
 from django.contrib.auth import get_user_model
 
 from rlvram_site.api.keys import issue_key
@@ -19,7 +18,7 @@ from studies.jobs.starting import start
 from studies.models import Attempt, Host, Job, SeedSlot
 from tests.factories import make_small_study
 from tests.gpu_host.conftest import PRELUDE
-from tests.jobs.conftest import Redis, wait_for
+from tests.jobs.conftest import wait_for
 from tests.upload.site import Site
 
 
@@ -36,34 +35,47 @@ def host_key(staff) -> str:
 class Serving:
     """A site, and ``rlvram-host serve`` on the machine with fake devices."""
 
-    def __init__(self, machine, key: str, broker: str) -> None:
-        self.machine, self.key, self.broker = machine, key, broker
+    def __init__(self, machine, key: str) -> None:
+        self.machine, self.key = machine, key
         self.study = make_small_study(slug="demo")
         self.site = Site()
         self.hosts: list[subprocess.Popen[str]] = []
+        self.programs = machine.folder / "programs.json"
+        self.allow("pass\n")
 
-    def start_host(self) -> subprocess.Popen[str]:
-        with (self.machine.folder / f"host-{len(self.hosts)}.log").open("w") as log:
+    def allow(self, program: str) -> None:
+        """From now on the host's own file names this program (Python) as ``train``."""
+        script = self.machine.folder / "train.py"
+        script.write_text(PRELUDE + program)
+        command = [sys.executable, str(script), "{seed}"]
+        self.programs.write_text(json.dumps({"train": {"command": command, "studies": ["demo"]}}))
+        self.programs.chmod(0o600)
+
+    def start_host(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        path = self.machine.folder / f"host-{len(self.hosts)}.log"
+        with path.open("w") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "host.command", "serve", "--name", "gpu-1", "--url",
-                 self.site.url, "--broker", self.broker, "--dir", str(self.machine.home)],
-                env={**self.machine.environment, "RLVRAM_KEY": self.key, "C_FORCE_ROOT": "1"},
+                [sys.executable, "-m", "host.command", "serve", "--name", "gpu-1", "--url", self.site.url,
+                 "--dir", str(self.machine.home), "--programs", str(self.programs), "--every", "0.2",
+                 *arguments],
+                env={**self.machine.environment, "RLVRAM_KEY": self.key, **environment},
                 stdout=log, stderr=subprocess.STDOUT, text=True,
             )  # fmt: skip
         self.hosts.append(process)
-        wait_for(lambda: "waits for slots" in Path(log.name).read_text(), Path(log.name).read_text())
-        return process
 
-    def program(self, text: str) -> list[str]:
-        script = self.machine.folder / "train.py"
-        script.write_text(PRELUDE + text)
-        return [sys.executable, str(script), "{seed}"]
+        def waits() -> bool:
+            said = path.read_text()
+            assert process.poll() is None, said
+            return "waits for slots" in said
+
+        wait_for(waits, "the host")
+        return process
 
     def give(self, slots: list[SeedSlot], program: str) -> Job:
         """A job that runs these slots with this program."""
+        self.allow(program)
         names = [slot.experiment_id for slot in slots]
-        command = self.program(program)
-        return start("run-slots", self.study, {"host": "gpu-1", "slots": names, "command": command})
+        return start("run-slots", self.study, {"host": "gpu-1", "slots": names, "program": "train"})
 
     def wait_for_end(self, job: Job) -> None:
         def ended() -> bool:
@@ -81,34 +93,25 @@ class Serving:
 
 
 @pytest.fixture
-def serving(request, machine, host_key, monkeypatch, tmp_path):
+def serving(machine, host_key, monkeypatch):
     monkeypatch.setenv("JOB_LEASE_SECONDS", "3")
-    redis = None
-    broker = str(settings.DATA_DIR / "broker")
-    if getattr(request, "param", "folder") == "redis":
-        redis = Redis(tmp_path)
-        redis.start()
-        broker = redis.url
-        monkeypatch.setenv("BROKER_URL", broker)
-    made = Serving(machine, host_key, broker)
+    made = Serving(machine, host_key)
     made.site.start()
     try:
         yield made
     finally:
         made.close()
-        if redis:
-            redis.stop()
 
 
-@pytest.mark.parametrize("serving", ["redis"], indirect=True)
 def test_slots_given_to_a_host_become_attempts(serving, staff, client):
+    serving.allow("use(20000 + int(sys.argv[1]), 1000)\ncomplete()\n")
     worker = serving.start_host()
     assert [device["uuid"] for device in Host.objects.get().devices] == serving.machine.uuids
     slots = list(SeedSlot.objects.order_by("pk")[:2])
     parameters = {
         "host": "gpu-1",
         "slots": [slot.experiment_id for slot in slots],
-        "command": serving.program("use(20000 + int(sys.argv[1]), 1000)\ncomplete()\n"),
+        "program": "train",
     }
     key = issue_key(name="staff", owner=staff, scopes=["read", "jobs"])[1]
     answer = requests.post(
@@ -125,6 +128,7 @@ def test_slots_given_to_a_host_become_attempts(serving, staff, client):
     assert [(row.slot, row.outcome, row.peak_mib) for row in attempts] == [
         (slots[0], "completed", 20_001), (slots[1], "completed", 20_002),
     ]  # fmt: skip
+    assert job.result.sentence == "2 of 2 slots launched, 2 ended, 2 uploaded, 2 recorded."
     shown = client.get(f"/jobs/{job.pk}/").content.decode()
     assert job.result.sentence in shown
     assert f"/studies/demo/slots/{slots[0].experiment_id}/" in shown
@@ -157,8 +161,9 @@ def test_a_killed_host_launches_nothing_twice_when_it_is_back(serving):
     assert (serving.machine.folder / "launches").read_text() == "12"
     assert job.state == Job.State.SUCCEEDED
     first, second = job.result.document["results"]
-    assert "was launched once already" in first["problem"]
-    assert second["outcome"] == "completed"
+    facts = ("launched", "ended", "uploaded", "recorded")
+    assert [first[fact] for fact in facts] == [True, True, True, True]
+    assert (first["outcome"], second["outcome"]) == ("unresolved", "completed")
     # What the first left behind came in when the host was back.
     assert [(row.slot, row.outcome) for row in Attempt.objects.order_by("pk")] == [
         (slots[0], "unresolved"), (slots[1], "completed"),
@@ -179,3 +184,81 @@ def test_a_job_that_is_cancelled_launches_no_further_slot(serving):
     serving.wait_for_end(job)
     assert job.state == Job.State.CANCELLED
     assert [row.slot for row in Attempt.objects.all()] == [slots[0]]
+
+
+DONE = "print('step:1 - actor/pg_loss:0.1 - training/global_step:1', flush=True)\n"
+
+
+def test_several_slots_run_at_once_on_devices_of_their_own(serving):
+    serving.machine.uuids = ["GPU-aa", "GPU-bb", "GPU-cc", "GPU-dd", "GPU-other"]
+    serving.machine.set(10, 11, 12, 13, 9_000)
+    place = serving.machine.folder
+    program = (
+        f"Path({str(place)!r}, 'at-' + sys.argv[1]).touch()\n"
+        f"while len(list(Path({str(place)!r}).glob('at-*'))) < 2: time.sleep(0.05)\n{DONE}"
+    )
+    serving.start_host("--at-a-time", "2", "--devices", "GPU-aa,GPU-bb,GPU-cc,GPU-dd")
+    assert [item["uuid"] for item in Host.objects.get().devices] == serving.machine.uuids[:4]
+    job = serving.give(list(SeedSlot.objects.order_by("pk")[:2]), program)
+    serving.wait_for_end(job)
+    rows = Attempt.objects.all()
+    assert [row.outcome for row in rows] == ["completed", "completed"]
+    used = [uuid for row in rows for uuid in row.facts["host"]["device_uuids"]]
+    assert sorted(used) == serving.machine.uuids[:4]
+
+
+def test_a_run_that_is_not_taken_is_set_aside_and_the_job_says_four_facts(serving, staff, client):
+    serving.key = issue_key(name="without attempts", owner=staff, scopes=["read", "hosts"])[1]
+    worker = serving.start_host()
+    slots = list(SeedSlot.objects.order_by("pk")[:2])
+    job = serving.give(slots, DONE)
+    serving.wait_for_end(job)
+    assert job.state == Job.State.SUCCEEDED, job.error
+    assert job.result.sentence.startswith("2 of 2 slots launched, 2 ended, 0 uploaded, 0 recorded.")
+    assert "scope attempts" in job.result.sentence
+    assert worker.poll() is None
+    wait_for(lambda: len(Host.objects.get().set_aside) == 2, "the host's description")
+    page = client.get("/hosts/gpu-1/").content.decode()
+    assert "Runs that were not taken" in page
+    assert "scope attempts" in page
+    worker.kill()
+    worker.wait()
+    # At the next start the host serves on, and does not try them again by itself.
+    serving.start_host()
+    right = issue_key(name="right", owner=staff, scopes=["read", "attempts"])[1]
+    send = ["send", "--url", serving.site.url, "--dir", serving.machine.home]
+    assert serving.machine.host(*send, RLVRAM_KEY=right).stdout == "0 sent\n"
+    assert serving.machine.host(*send, "--again", RLVRAM_KEY=right).stdout == "2 sent\n"
+    assert Attempt.objects.count() == 2
+
+
+def test_an_order_for_another_program_runs_nothing(serving):
+    marker = serving.machine.folder / "ran"
+    serving.allow(f"Path({str(marker)!r}).touch()\n{DONE}")
+    parameters = {"host": "gpu-1", "slots": [SeedSlot.objects.first().experiment_id], "interval_ms": 100,
+                  "tries": {SeedSlot.objects.first().experiment_id: 1}}  # fmt: skip
+    serving.start_host()
+    # As if somebody had written into the site's queue itself: what runs is still the host's own word.
+    job = claims.queue("run-slots", "gpu.gpu-1", serving.study, {**parameters, "program": "/bin/sh -c id"})
+    serving.wait_for_end(job)
+    assert job.state == Job.State.FAILED
+    assert "expected one that this host runs for demo: train" in job.error
+    assert not marker.exists()
+
+
+def test_a_site_that_is_away_when_a_job_ends_does_not_make_it_say_that_nothing_ran(serving):
+    serving.start_host("--retries", "0")
+    go = serving.machine.folder / "go"
+    slots = list(SeedSlot.objects.order_by("pk")[:1])
+    job = serving.give(slots, f"while not Path({str(go)!r}).exists(): time.sleep(0.05)\n{DONE}")
+    wait_for(lambda: Host.objects.get().current_slot == slots[0].experiment_id, "the slot")
+    serving.site.kill()
+    go.touch()
+    wait_for(lambda: any(serving.machine.home.glob("runs/*/trial-*.json")), "the run's end")
+    wait_for(lambda: "given up" in (serving.machine.folder / "host-0.log").read_text(), "the host's message")
+    serving.site.start()
+    wait_for(lambda: claims.take_back() == [job.pk], "the lease's end")
+    serving.wait_for_end(job)
+    assert job.state == Job.State.SUCCEEDED, job.error
+    assert job.result.sentence == "1 of 1 slot launched, 1 ended, 1 uploaded, 1 recorded."
+    assert Attempt.objects.get().outcome == "completed"

@@ -7,12 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from studies.estimation.labels import resolve
-from studies.models import SeedSlot
+from studies.models import Attempt, SeedSlot
 from studies.services.outcomes.slots import slot_states
 from tests.factories import make_attempt
 from tests.gpu_host.conftest import attempt_of
@@ -98,17 +99,23 @@ def test_a_run_that_hangs_is_ended_at_its_limit(machine, site, key, slots):
     assert label_with(slots, "completed", 30_000) is None
 
 
-def test_a_busy_device_prevents_the_launch(machine, site, key, slots):
+def test_a_busy_device_prevents_the_launch_and_spends_none(machine, site, key, slots):
     machine.set(9_000, 12, processes="4242")
     marker = machine.folder / "ran"
-    order = machine.order(slots[0], f"Path({str(marker)!r}).touch()\n")
-    assert machine.run(order, site.url, key).returncode == 0
+    order = machine.order(slots[0], f"Path({str(marker)!r}).touch()\ncomplete()\n")
+    busy = machine.run(order, site.url, key)
+    assert busy.returncode == 1
+    assert "GPU-aa had 9000 MiB in use before the start (process 4242)" in busy.stderr
     assert not marker.exists()
-    attempt = attempt_of(slots[0])
-    assert (attempt.outcome, attempt.diagnosis) == ("unresolved", "contamination")
-    assert attempt.evidence[0]["text"] == "GPU-aa had 9000 MiB in use before the start (process 4242)"
-    assert attempt.facts["launched"] is False
-    assert label_with(slots, "completed", 30_000) is None
+    assert not Attempt.objects.exists()
+    assert not list(machine.home.rglob("*.json"))
+    # The slot is as open as before; and whoever waits long enough gets the device.
+    free = threading.Timer(2, machine.set, [10, 12])
+    free.start()
+    assert machine.run(order, site.url, key, "--wait-idle", "60").returncode == 0
+    free.join()
+    assert marker.exists()
+    assert attempt_of(slots[0]).facts["launch"] == 1
 
 
 def test_a_child_that_is_left_behind_is_ended_and_reported(machine, site, key, slots):
@@ -143,11 +150,16 @@ def test_a_process_of_somebody_else_on_a_device_is_contamination(machine, site, 
     assert label_with(slots, "completed", 30_000) is None
 
 
-def test_a_program_that_does_not_exist_is_unresolved(machine, site, key, slots):
+def test_a_program_that_never_started_was_not_launched(machine, site, key, slots):
     order = machine.order(slots[0], "", command=["no-such-trainer"])
-    assert machine.run(order, site.url, key).returncode == 0
-    attempt = attempt_of(slots[0])
-    assert (attempt.outcome, attempt.exit_code) == ("unresolved", 127)
+    done = machine.run(order, site.url, key)
+    assert done.returncode == 1
+    assert "no-such-trainer: No such file or directory" in done.stderr
+    assert not Attempt.objects.exists()
+    assert [path.suffix == ".json" for path in (machine.home / "launches").rglob("*.json*")] == [False]
+    assert not list((machine.home / "runs").iterdir())
+    assert machine.run(machine.order(slots[0], "complete()\n"), site.url, key).returncode == 0
+    assert attempt_of(slots[0]).facts["launch"] == 1
 
 
 def test_the_program_gets_seed_settings_and_devices(machine, site, key, slots):
@@ -256,7 +268,9 @@ def test_a_host_that_is_asked_to_end_ends_its_run(machine, site, key, slots):
     ("change", "message"),
     [
         ({"device_uuids": ["GPU-zz"]}, "device GPU-zz was ordered, and this machine has GPU-aa, GPU-bb"),
-        ({"device_uuids": []}, "device_uuids is '[]', expected a list of texts that is not empty"),
+        ({"device_uuids": ["GPU-aa", "GPU-aa"]}, "expected each device once"),
+        ({"device_uuids": [], "device_count": 3}, "needs 3 devices, and there are 2 here"),
+        ({"command": []}, "expected a program's name, or else a command"),
         ({"command": ["train", "{model}"]}, "command is '{model}', expected only {seed}, {settings_file}"),
         ({"timeout_seconds": 0}, "timeout_seconds is '0', expected a number from 0.001"),
         ({"seed": "1"}, "seed is '1', expected a number"),
@@ -277,3 +291,63 @@ def test_the_devices_command_says_what_there_is(machine):
     missing = machine.host("devices", LD_LIBRARY_PATH="/nowhere")
     assert missing.returncode == 1
     assert "the devices cannot be read" in missing.stderr
+
+
+def test_an_order_without_devices_takes_free_ones(machine, site, key, slots):
+    machine.set(9_000, 12, processes="4242")
+    order = machine.order(slots[0], "complete()\n", device_uuids=[], device_count=1)
+    assert machine.run(order, site.url, key).returncode == 0
+    assert attempt_of(slots[0]).facts["host"]["device_uuids"] == ["GPU-bb"]
+
+
+def test_devices_are_shown_by_ordinal_where_an_engine_needs_it(machine, site, key, slots):
+    program = (
+        "assert os.environ['CUDA_VISIBLE_DEVICES'] == '1', os.environ['CUDA_VISIBLE_DEVICES']\n"
+        "assert os.environ['CUDA_DEVICE_ORDER'] == 'PCI_BUS_ID'\n"
+        "print('step:1 - actor/pg_loss:0.1 - training/global_step:1', flush=True)\n"
+    )
+    order = machine.order(slots[0], program, device_uuids=["GPU-bb"])
+    done = machine.run(order, site.url, key, "--visible-devices", "ordinal")
+    assert json.loads(done.stdout)["outcome"] == "completed", machine.log
+
+
+def test_a_device_that_is_cut_into_instances_is_refused_clearly(machine, site, key, slots):
+    machine.uuids = ["MIG-aa", "GPU-bb"]
+    machine.set(10, 12)
+    assert [row["mig"] for row in json.loads(machine.host("devices").stdout)["devices"]] == [True, False]
+    order = machine.order(slots[0], "complete()\n", device_uuids=["GPU-bb"])
+    refused = machine.run(order, site.url, key)
+    assert (refused.returncode, "MIG-aa is cut into MIG instances" in refused.stderr) == (1, True)
+    assert machine.run(order, site.url, key, "--devices", "GPU-bb").returncode == 0
+
+
+def test_a_device_that_is_lost_during_a_run_does_not_hide_how_the_run_ended(machine, site, key, slots):
+    program = (
+        "state = Path(os.environ['FAKE_NVML_FILE'])\n"
+        "state.write_text(state.read_text().replace('GPU-aa', 'LOST-aa'))\n"
+        "time.sleep(0.5)\nsys.exit(3)\n"
+    )
+    assert machine.run(machine.order(slots[0], program), site.url, key).returncode == 0
+    attempt = attempt_of(slots[0])
+    assert (attempt.outcome, attempt.exit_code) == ("unresolved", 3)
+    assert "the devices can't be read any more" in attempt.facts["not_idle_afterwards"][0]
+    assert "sampling stopped" in attempt.facts["sampling"]
+
+
+def test_the_program_cannot_read_the_key_of_its_host(machine, site, key, slots):
+    program = (
+        "import subprocess\n"
+        "found = []\n"
+        "for folder in Path('/proc').glob('[0-9]*'):\n"
+        "    for name in ('environ', 'cmdline'):\n"
+        "        try: text = (folder / name).read_bytes()\n"
+        "        except OSError: continue\n"
+        "        if b'KEYPART' in text and b'host.command' in (folder / 'cmdline').read_bytes():\n"
+        "            found.append(f'{folder} {name}')\n"
+        "Path('found').write_text(repr(found))\n"
+        "complete()\n"
+    ).replace("KEYPART", key.partition(".")[2])
+    script = machine.order(slots[0], program)
+    assert machine.run(script, site.url, key).returncode == 0
+    assert (machine.run_folder / "found").read_text() == "[]"
+    assert attempt_of(slots[0]).outcome == "completed"

@@ -86,6 +86,11 @@ class AttemptDetailSerializer(AttemptSerializer):
         fields = [*AttemptSerializer.Meta.fields, "evidence", "derivation", "files", "facts", "texts"]
 
 
+class NotReadSerializer(serializers.Serializer):
+    file = serializers.CharField()
+    reason = serializers.CharField()
+
+
 class ReceiptSerializer(serializers.Serializer):
     """What an upload was understood as. The attempt's own address has the rest."""
 
@@ -98,8 +103,8 @@ class ReceiptSerializer(serializers.Serializer):
     status = serializers.ChoiceField(choices=["recorded", "unchanged"])
     slot = serializers.CharField(allow_null=True, help_text="experiment_id; null for an unplanned invocation")
     slot_name = serializers.CharField(allow_null=True, help_text="The slot that the upload named")
-    outcome = serializers.CharField()
-    origin = serializers.CharField()
+    outcome = serializers.ChoiceField(choices=Attempt.Outcome.choices)
+    origin = serializers.ChoiceField(choices=Attempt.Origin.choices)
     source = serializers.CharField(allow_blank=True)  # type: ignore[assignment]
     diagnosis = serializers.CharField(allow_blank=True)
     reason = serializers.CharField(allow_blank=True)
@@ -110,11 +115,37 @@ class ReceiptSerializer(serializers.Serializer):
     observed_peak_mib = serializers.FloatField(allow_null=True)
     content_sha256 = serializers.CharField()
     supersedes = serializers.CharField(allow_null=True, help_text="The wrong entry that it corrects")
+    page = serializers.URLField(help_text="The attempt's page")
+    not_read = NotReadSerializer(many=True, help_text="Files on which the outcome does not wholly rest")
+    problems = serializers.ListField(
+        child=serializers.CharField(), help_text="What could not be read, or is wrong with the sampling"
+    )
     role = serializers.CharField(help_text="What it is to its slot: only an eligible one counts")
     one_more_may_count = serializers.BooleanField(
         allow_null=True,
         help_text="Whether one more attempt could resolve the slot; null for an unplanned one",
     )
+
+
+class BeforeSerializer(serializers.Serializer):
+    state = serializers.CharField()
+    invocation_id = serializers.CharField()
+
+
+class VerdictSerializer(serializers.Serializer):
+    """One attempt, judged against its margin, the sealed predictions and what its slot showed before."""
+
+    invocation_id = serializers.CharField()
+    state = serializers.ChoiceField(
+        choices=["within_margin", "above_margin", "memory_failure", "unresolved", "completed"],
+        help_text="completed only for an unplanned attempt, which has no margin",
+    )
+    findings = serializers.ListField(child=serializers.CharField(), help_text="The state, and regression")
+    sentence = serializers.CharField()
+    peak_mib = serializers.FloatField(allow_null=True)
+    margin_mib = serializers.FloatField(allow_null=True)
+    predicted = serializers.DictField(child=serializers.CharField(), help_text="Sealed label by method")
+    before = BeforeSerializer(allow_null=True)
 
 
 class RecordedSerializer(serializers.Serializer):

@@ -6,12 +6,14 @@ from typing import Any
 
 from rest_framework import serializers
 
+from host.gather import MOST_FILES
 from studies.api.fields import (
     FileNameField,
     MomentField,
     NameField,
     NumberField,
     ObjectField,
+    RepositoryField,
     Sha256,
     StrictSerializer,
     TextField,
@@ -77,7 +79,11 @@ class AttemptUploadSerializer(StrictSerializer):
     invocation_id = NameField(help_text="Identifies the invocation within the study, for good")
     slot = serializers.CharField(
         required=False, max_length=200,
-        help_text="The planned slot (its experiment_id). Without a known one it is unplanned",
+        help_text="The planned slot (its experiment_id). Without one it is unplanned",
+    )  # fmt: skip
+    unplanned = serializers.BooleanField(
+        required=False, default=serializers.empty,
+        help_text="Record it although nobody planned the slot it names; it counts nowhere",
     )  # fmt: skip
     started_at = MomentField(required=False)
     ended_at = MomentField(required=False)
@@ -92,7 +98,11 @@ class AttemptUploadSerializer(StrictSerializer):
         required=False, min_value=1, max_value=10**9, help_text="Steps asked for; a planned slot has its own"
     )
     job_id = serializers.CharField(required=False, max_length=100)
-    execution_commit = serializers.CharField(required=False, max_length=64)
+    execution_commit = serializers.CharField(required=False, max_length=64, help_text="The commit that ran")
+    repository = RepositoryField(required=False, help_text="Where that commit is: https://HOST/OWNER/NAME")
+    pull_request = serializers.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, help_text="The pull or merge request it belongs to"
+    )
     host = HostUpload(required=False)
     log = TextField(required=False, max_length=262_144, help_text="The log or its tail")
     samples = TextField(
@@ -116,7 +126,7 @@ class AttemptUploadSerializer(StrictSerializer):
     reserved_gpu_seconds = _seconds()
     task_gpu_count = serializers.IntegerField(required=False, min_value=0, max_value=100_000)
     facts = ObjectField(required=False, help_text="Anything else worth keeping, by your own names")
-    files = FileUpload(many=True, required=False, max_length=100)  # type: ignore[call-arg]
+    files = FileUpload(many=True, required=False, max_length=MOST_FILES)  # type: ignore[call-arg]
     declared = DeclaredUpload(required=False)
     supersedes = serializers.CharField(
         required=False,
@@ -179,7 +189,7 @@ class AttemptFormSerializer(serializers.Serializer):
 class LateFilesSerializer(StrictSerializer):
     """Files that come after their attempt; its outcome stays what it was."""
 
-    files = FileUpload(many=True, allow_empty=False, max_length=100)  # type: ignore[call-arg]
+    files = FileUpload(many=True, allow_empty=False, max_length=MOST_FILES)  # type: ignore[call-arg]
 
 
 class ExclusionUploadSerializer(StrictSerializer):

@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponseBase, QueryDict
+from django.urls import reverse
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import NotFound, PermissionDenied, ValidationError
 from rest_framework.request import Request
@@ -26,6 +27,7 @@ from studies.api.serializers.outcomes import (
     AttemptSerializer,
     BatchResultSerializer,
     ReceiptSerializer,
+    VerdictSerializer,
 )
 from studies.api.serializers.uploads import (
     AttemptFormSerializer,
@@ -36,9 +38,11 @@ from studies.api.views.base import StudyDetail, StudyTable, StudyView, refuse
 from studies.models import Attempt
 from studies.services.errors import UploadRefused
 from studies.services.outcomes.attempts import AttemptUpload, FileEntry, record_attempts
-from studies.services.outcomes.evidence_files import files_of_attempt, keep_blob
+from studies.services.outcomes.evidence_files import files_of_attempt, keep_blob, not_read
 from studies.services.outcomes.evidence_store import EvidenceTooLarge
 from studies.services.outcomes.slots import attempt_states, slot_states
+from studies.services.outcomes.verdict import verdict_of
+from studies.text.verdicts import verdict_sentence
 
 _CHUNK = 1 << 20
 _PARTS = ", ".join(FORM_FILES)
@@ -101,7 +105,11 @@ class AttemptList(_States, StudyTable):
         except EvidenceTooLarge as error:
             raise TooLarge(str(error)) from error
         row = recorded.row or self.get_queryset().get(pk=recorded.attempt_id)
-        return Response(_receipt(row, recorded.new), status=201 if recorded.new else 200)
+        receipt = _receipt(row, recorded.new) | {
+            "page": request.build_absolute_uri(reverse("attempt", args=[study.slug, row.invocation_id])),
+            "not_read": [{"file": name, "reason": reason} for name, reason in not_read(files)],
+        }
+        return Response(receipt, status=201 if recorded.new else 200)
 
 
 def _receipt(row: Attempt, new: bool) -> dict[str, Any]:
@@ -112,6 +120,7 @@ def _receipt(row: Attempt, new: bool) -> dict[str, Any]:
         "status": "recorded" if new else "unchanged",
         "slot": row.slot_name if row.slot_id is not None else None,
         "supersedes": row.supersedes.invocation_id if row.supersedes is not None else None,
+        "problems": (row.derivation or {}).get("problems", []),
         "role": str(held.role_of(row) if held else attempt_states([row])[row.pk].role),
         "one_more_may_count": held.one_more_may_count if held else None,
         **{name: getattr(row, name) for name in same},
@@ -170,16 +179,29 @@ class AttemptDetail(_States, StudyDetail):
     serializer_class = AttemptDetailSerializer
 
     def find(self) -> Attempt:
-        rows = (
-            Attempt.objects.filter(study=self.study)
-            .select_related("slot")
-            .prefetch_related(files_of_attempt())
-        )
+        rows = Attempt.objects.filter(study=self.study).prefetch_related(files_of_attempt())
+        rows = rows.select_related("slot__configuration")
         row = rows.filter(invocation_id=self.kwargs["invocation"]).first()
         if row is None:
             raise NotFound(f"There is no attempt {self.kwargs['invocation']!r} here.")
         self.prepare([row])
         return row
+
+
+class AttemptVerdict(AttemptDetail):
+    """What the invocation means: its state, and whether it is worse than predicted or than before."""
+
+    serializer_class = VerdictSerializer
+
+    def find(self) -> Any:
+        verdict = verdict_of(super().find())
+        before = verdict.before and {"state": verdict.before[0], "invocation_id": verdict.before[1]}
+        return {
+            "invocation_id": verdict.attempt.invocation_id, "state": verdict.state,
+            "findings": verdict.findings, "sentence": verdict_sentence(verdict),
+            "peak_mib": verdict.attempt.peak_mib, "margin_mib": verdict.margin_mib,
+            "predicted": verdict.predicted, "before": before,
+        }  # fmt: skip
 
 
 def _may_declare(request: Request, values: dict[str, Any], *, files: bool = False) -> None:
@@ -213,8 +235,12 @@ def _record_of(form: QueryDict) -> Any:
             raise ValidationError({"attempt": [f"is not JSON: {error}"]}) from error
         if not isinstance(record, dict):
             raise ValidationError({"attempt": ["expected a JSON object"]})
-    for name in form:
-        if name == "attempt" or isinstance(form[name], UploadedFile):
+    for name, sent in form.lists():
+        if any(isinstance(item, UploadedFile) for item in sent) and name != "attempt":
+            continue
+        if len(sent) > 1:
+            raise ValidationError({name: [f"stands in the form {len(sent)} times, expected it once"]})
+        if name == "attempt":
             continue
         if name in record:
             raise ValidationError({name: ["stands in the form and in attempt, expected it once"]})

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from django.db.models import QuerySet
-from django.http import HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.utils.http import quote_etag
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from rlvram_site.api.errors import Conflict, TooLarge
+from rlvram_site.api.errors import Conflict, TooLarge, Unmet
+from rlvram_site.api.etags import matches
 from rlvram_site.api.keys import ApiKey, Scope
 from rlvram_site.api.parsers import RawParser, announced_length, raw_chunks
+from rlvram_site.api.ranges import wanted_range
 from studies.api.entries import entries_of
 from studies.api.filters import EventFilter, ExclusionFilter
 from studies.api.serializers.outcomes import (
@@ -29,8 +32,8 @@ from studies.api.views.base import StudyTable, StudyView
 from studies.models import Attempt, Event, EvidenceBlob, EvidenceFile, Exclusion, Study
 from studies.services.outcomes import evidence_store
 from studies.services.outcomes.corrections import ExclusionConflict, exclude, lift
-from studies.services.outcomes.evidence_files import FileConflict, WrongHash, add_late_files, keep_blob
-from studies.services.outcomes.evidence_store import EvidenceTooLarge
+from studies.services.outcomes.evidence_files import FileConflict, add_late_files, keep_blob
+from studies.services.outcomes.evidence_store import EvidenceTooLarge, WrongHash
 
 _CHUNK = 1 << 20
 
@@ -48,6 +51,13 @@ class EvidenceBytes(StudyView):
     )
     def put(self, request: Request, *args, **kwargs) -> HttpResponseBase:
         sha256 = self.kwargs["sha256"]
+        wanted = request.headers.get("If-None-Match", "")
+        if (
+            wanted
+            and matches(wanted, quote_etag(sha256))
+            and EvidenceBlob.objects.filter(study=self.study, sha256=sha256).exists()
+        ):
+            raise Unmet("The bytes are here already, and If-None-Match asked for a new record.")
         if not announced_length(request):
             raise ValidationError({"body": ["is empty or has no Content-Length, expected the file's bytes"]})
         try:
@@ -58,26 +68,50 @@ class EvidenceBytes(StudyView):
             raise TooLarge(str(error)) from error
         return Response(BlobSerializer(blob).data, status=201 if new else 200)
 
-    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
+    @extend_schema(
+        responses={
+            (200, "application/octet-stream"): OpenApiTypes.BINARY,
+            (206, "application/octet-stream"): OpenApiTypes.BINARY,
+            416: None,
+        }
+    )
     def get(self, request: Request, *args, **kwargs) -> HttpResponseBase:
         sha256 = self.kwargs["sha256"]
         blob = EvidenceBlob.objects.filter(study=self.study, sha256=sha256).first()
         if blob is None or not evidence_store.path_of(sha256).exists():
             raise NotFound(f"There are no bytes with the sha256 {sha256} here.")
-        # Whatever the bytes are, a browser must neither run nor render them.
-        return StreamingHttpResponse(
-            [] if request.method == "HEAD" else _bytes(sha256),
-            content_type="application/octet-stream",
-            headers={
-                "Content-Disposition": f'attachment; filename="{sha256}"',
-                "Content-Length": str(blob.size_bytes),
-            },
+        headers = {
+            # Whatever the bytes are, a browser must neither run nor render them.
+            "Content-Disposition": f'attachment; filename="{sha256}"',
+            "ETag": quote_etag(sha256), "Accept-Ranges": "bytes", "Cache-Control": "private, no-cache",
+        }  # fmt: skip
+        if matches(request.headers.get("If-None-Match", ""), headers["ETag"]):
+            return HttpResponse(status=304, headers=headers)
+        if_range = request.headers.get("If-Range", headers["ETag"])
+        span = (
+            wanted_range(request.headers.get("Range", ""), blob.size_bytes)
+            if if_range == headers["ETag"]
+            else None
         )
+        if span is not None and not span:
+            headers["Content-Range"] = f"bytes */{blob.size_bytes}"
+            return HttpResponse(status=416, headers=headers)
+        if span:
+            headers["Content-Range"] = f"bytes {span.start}-{span.stop - 1}/{blob.size_bytes}"
+        asked = range(blob.size_bytes) if span is None else span
+        headers["Content-Length"] = str(len(asked))
+        return StreamingHttpResponse(
+            [] if request.method == "HEAD" else _bytes(sha256, asked),
+            status=200 if span is None else 206, content_type="application/octet-stream", headers=headers,
+        )  # fmt: skip
 
 
-def _bytes(sha256: str) -> Iterator[bytes]:
+def _bytes(sha256: str, asked: range) -> Iterator[bytes]:
     with evidence_store.open_stored(sha256) as source:
-        while chunk := source.read(_CHUNK):
+        source.seek(asked.start)
+        left = len(asked)
+        while left and (chunk := source.read(min(_CHUNK, left))):
+            left -= len(chunk)
             yield chunk
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from studies.jobs.errors import JobRefused
-from studies.jobs.values import TASK, JobOutput
+from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
-from studies.models import Job, Study
+from studies.models import Study
 
 
 class Parameter:
@@ -62,10 +62,6 @@ class Kind:
     def queue_for(self, parameters: Mapping[str, Any]) -> str:
         """The queue of one job."""
         return self.queue
-
-    def message(self, job: Job) -> tuple[str, list[Any]]:
-        """The task that does the job, and its arguments."""
-        return TASK, [job.pk]
 
     def clean(self, study: Study | None, sent: Mapping[str, Any], *, operator: bool) -> dict[str, Any]:
         """The parameters of a new job, complete.

@@ -1,4 +1,4 @@
-"""Planned slots for a GPU host. Its message carries everything; what it did comes back through the API."""
+"""Planned slots for a GPU host, which asks for them through the API and tells there what it did."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from studies.jobs.values import JobOutput
 from studies.models import Host, Job, SeedSlot, Study
 from studies.models.hosts import queue_of
 from studies.services.errors import ServiceError
-from studies.services.hosts import launch_command, open_slots, orders_for
-from studies.text.words import counted
+from studies.services.hosts import launch_program, open_slots, orders_for
 
-TASK = "gpu.run_slots"
 INTERVAL_MS = 100
 
 
@@ -30,7 +28,9 @@ class RunSlots(Kind):
     parameters = {
         "host": Parameter("the name of a registered host", needed=True),
         "slots": Parameter("the slots to run, by their experiment ids", list, needed=True),
-        "command": Parameter("the words of the command, if the protocol states none", list, default=[]),
+        "program": Parameter(
+            "the name of one of the host's programs, if the protocol states none", default=""
+        ),
         "interval_ms": Parameter("between two samples of the devices", int, INTERVAL_MS),
     }
 
@@ -50,15 +50,21 @@ class RunSlots(Kind):
                 )
         if len(set(values["slots"])) != len(values["slots"]) or not values["slots"]:
             raise JobRefused("parameters.slots", "expected at least one slot, each once")
-        values["command"] = values["command"] or launch_command(study)
-        # Bound when the job is made: a message that is sent again asks for the same try, never for another.
+        values["program"] = values["program"] or launch_program(study)
+        if values["program"] not in host.programs:
+            raise JobRefused(
+                "parameters.program",
+                f"is {values['program'][:80]!r}, expected one of {host.name}: "
+                f"{', '.join(host.programs) or 'none'}",
+            )
+        # Bound when the job is made: asked for again, it means the same try, never another.
         values["tries"] = {name: known[name].tries_used + 1 for name in values["slots"]}
         try:
             orders_for(
                 host,
                 study,
                 [known[name].slot for name in values["slots"]],
-                values["command"],
+                values["program"],
                 values["interval_ms"],
                 values["tries"],
             )
@@ -66,23 +72,36 @@ class RunSlots(Kind):
             raise JobRefused("parameters", str(error)) from None
         return values
 
-    def message(self, job: Job) -> tuple[str, list[Any]]:
-        assert job.study is not None
-        host = _host(job.parameters["host"])
-        rows = SeedSlot.objects.filter(study=job.study, experiment_id__in=job.parameters["slots"])
-        orders = orders_for(
-            host, job.study, list(rows.select_related("configuration")), job.parameters["command"],
-            job.parameters["interval_ms"], job.parameters["tries"],
-        )  # fmt: skip
-        return TASK, [{"job": job.pk, "orders": orders}]
+
+def orders_of(job: Job) -> list[dict[str, Any]]:
+    """A job's orders, as its host runs them. Raises ``ServiceError`` or ``JobRefused`` if there are none."""
+    assert job.study is not None
+    host = _host(job.parameters["host"])
+    rows = SeedSlot.objects.filter(study=job.study, experiment_id__in=job.parameters["slots"])
+    return orders_for(
+        host, job.study, list(rows.select_related("configuration")), job.parameters["program"],
+        job.parameters["interval_ms"], job.parameters["tries"],
+    )  # fmt: skip
+
+
+FACTS = ("launched", "ended", "uploaded", "recorded")
+"""What is known of a slot, each for itself: none follows from another."""
+
+
+def facts_sentence(total: int, results: Sequence[Mapping[str, Any]]) -> str:
+    """``2 of 3 slots launched, 2 ended, 1 uploaded, 1 recorded.``, and the first problem."""
+    numbers = {fact: sum(bool(item.get(fact)) for item in results) for fact in FACTS}
+    said = [f"{numbers['launched']} of {total} {'slot' if total == 1 else 'slots'} launched"]
+    said += [f"{numbers[fact]} {fact}" for fact in FACTS[1:]]
+    problem = next((f" {item['slot']}: {item['problem']}" for item in results if item.get("problem")), "")
+    return f"{', '.join(said)}.{problem}"
 
 
 def outcome_of(job: Job, results: Sequence[Mapping[str, Any]]) -> JobOutput:
     """What a host's report says of a job."""
     assert job.study is not None
-    launched = [item for item in results if not item.get("problem")]
     return JobOutput(
-        sentence=f"{len(launched)} of {counted(len(results), 'slot')} launched and uploaded.",
+        sentence=facts_sentence(len(job.parameters["slots"]), results),
         links=[
             {"label": item["slot"], "address": reverse("slot", args=[job.study.slug, item["slot"]])}
             for item in results

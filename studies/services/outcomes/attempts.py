@@ -20,6 +20,7 @@ from studies.evidence.report import as_data
 from studies.models import Attempt, EvidenceBlob, EvidenceFile, Protocol, SeedSlot, Study
 from studies.services.errors import UploadConflict, UploadProblem, UploadRefused
 from studies.services.outcomes.derivation import Observed, UploadedFile, completion_rule, derive
+from studies.services.plan.slot_names import unknown_slot
 
 _LONGEST_REASON = 500
 _SMALLEST, _LARGEST = -(2**31), 2**31 - 1
@@ -50,7 +51,8 @@ class AttemptUpload:
     ``values`` are by the API's names: ``invocation_id`` and, if they were sent, ``slot`` (experiment id),
     ``started_at``, ``ended_at``, ``exit_code``, ``signal``, ``requested_steps``, ``log``, ``samples``,
     ``scheduler`` (texts), ``device_peaks_mib``, ``other_processes``, ``claimed_diagnosis``, ``job_id``,
-    ``execution_commit``, ``host``, ``facts``, the numbers of ``PLAIN_COLUMNS``, and ``declared`` (outcome,
+    ``execution_commit``, ``repository``, ``pull_request``, ``unplanned``, ``host``,
+    ``facts``, the numbers of ``PLAIN_COLUMNS``, and ``declared`` (outcome,
     source, diagnosis, stage, reason, peak_mib, observed_peak_mib). One that corrects a wrong entry has that
     one's invocation id in ``supersedes`` and says in ``supersedes_reason`` what is wrong with it.
     """
@@ -196,7 +198,15 @@ def _rows(study: Study, batch: _Batch, names: Sequence[str]) -> dict[str, Attemp
     rows, problems = {}, []
     for name in names:
         upload = batch.uploads[name]
-        slot_id, steps = slots.get(upload.values.get("slot") or "", (None, None))
+        slot_id, steps = slots.get(named := upload.values.get("slot") or "", (None, None))
+        if named and slot_id is None and not upload.values.get("unplanned"):
+            problems.append(UploadProblem(batch.places[name], "slot", unknown_slot(study, named)))
+            continue
+        if slot_id is not None and upload.values.get("unplanned"):
+            problems.append(
+                UploadProblem(batch.places[name], "unplanned", f"expected none: {named!r} is planned")
+            )
+            continue
         try:
             if steps not in rules:
                 rules[steps] = completion_rule({"completion_pattern": pattern}, steps)
@@ -261,6 +271,7 @@ def _facts(values: Mapping[str, Any]) -> dict[str, Any]:
         facts["host"] = values["host"]
     if values.get("requested_steps") is not None:
         facts["requested_steps"] = values["requested_steps"]
+    facts |= {name: values[name] for name in ("repository", "pull_request") if values.get(name) is not None}
     return facts
 
 

@@ -101,6 +101,8 @@ def correct_attempt(
         values["signal"] = wrong.exit_signal
     if slot := wrong.slot.experiment_id if wrong.slot else wrong.slot_name:
         values["slot"] = slot
+        if wrong.slot is None:
+            values["unplanned"] = True
     values |= {
         "invocation_id": invocation_id, "facts": wrong.facts, "declared": dict(declared),
         "supersedes": wrong.invocation_id, "supersedes_reason": reason,

@@ -6,17 +6,17 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from typing import Any
 
+from host.kinds import kind_of
 from studies.evidence import collect
-from studies.evidence.collect import collect_run, kind_of
+from studies.evidence.collect import collect_run
 from studies.evidence.completion import STUDY_STEP_PATTERN, CompletionRule
 from studies.evidence.logs import EvidenceLine
 from studies.evidence.outcome import EXIT_STATUS, DerivedOutcome, derive_outcome
 from studies.evidence.samples import DevicePeak, SampledPeak
 from studies.models import EvidenceFile
-from studies.services.outcomes import evidence_store
+from studies.services.outcomes.evidence_parts import whole_files
 
 UPLOAD = "upload"
 """Stands for a file name where the upload's own record is the evidence."""
@@ -109,9 +109,9 @@ def derive(observed: Observed, rule: CompletionRule) -> DerivedOutcome:
 
 def _entries(observed: Observed) -> Iterator[collect.RunFile]:
     """Files, texts and the record itself as one run's files, so that one reader serves all."""
-    for item in observed.files:
-        if item.kind != EvidenceFile.Kind.OTHER:
-            yield collect.RunFile(item.name, partial(evidence_store.open_stored, item.sha256))
+    known = [item for item in observed.files if item.kind != EvidenceFile.Kind.OTHER]
+    for file in whole_files((item.name, item.sha256) for item in known):
+        yield collect.RunFile(file.name, file.open)
     for kind, text in (observed.texts or {}).items():
         yield collect.RunFile.of_bytes(TEXT_NAMES[kind], text.encode("utf-8", "replace"))
     record = {

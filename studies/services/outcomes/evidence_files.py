@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from django.db import transaction
 from django.db.models import Prefetch
 
+from host.kinds import TAIL
 from rlvram_site.ledger.chain import lock_stream, record, record_all
 from studies.models import Attempt, EvidenceBlob, EvidenceFile, Study
 from studies.services.errors import ServiceError
 from studies.services.outcomes import evidence_store
 from studies.services.outcomes.attempts import FileEntry
-
-
-class WrongHash(ServiceError):
-    """The bytes that came are not the ones that were announced."""
 
 
 class FileConflict(ServiceError):
@@ -29,9 +26,7 @@ def keep_blob(
 
     Raises ``WrongHash`` if the bytes are not the announced ones, ``EvidenceTooLarge`` above a limit.
     """
-    stored = evidence_store.store(chunks, name)
-    if announced_sha256 is not None and stored.sha256 != announced_sha256:
-        raise WrongHash(f"{name}: the sha256 of what came is {stored.sha256}, expected {announced_sha256}")
+    stored = evidence_store.store(chunks, name, announced_sha256)
     with transaction.atomic():
         lock_stream(study.stream)
         blob = EvidenceBlob.objects.filter(study=study, sha256=stored.sha256).first()
@@ -96,3 +91,27 @@ def has_bytes(study_id: int, sha256: str) -> bool:
 def files_of_attempt() -> Prefetch:
     """An attempt's files with all that ``bytes_are_here`` asks for, in one query for them all."""
     return Prefetch("files", EvidenceFile.objects.with_bytes_recorded())
+
+
+def not_read(entries: Iterable[FileEntry]) -> Iterator[tuple[str, str]]:
+    """Files of an upload on which its outcome does not rest, or not wholly: the name, and why."""
+    for entry in entries:
+        if not entry.stored:
+            yield entry.name, "only its hash was sent"
+        elif entry.kind == EvidenceFile.Kind.OTHER:
+            yield entry.name, "kept, but its name says no kind of evidence"
+        elif entry.name.startswith(TAIL):
+            yield entry.name, "only its end was sent"
+
+
+def remove_unrecorded(older_than_seconds: float) -> int:
+    """Remove stored files that no study has recorded, and what killed uploads left. Returns their number.
+
+    Younger ones stay: bytes are stored first and recorded after. Stored again, a file is young again.
+    """
+    number = evidence_store.remove_abandoned(older_than_seconds)
+    for sha256 in evidence_store.stored_before(older_than_seconds):
+        if not EvidenceBlob.objects.filter(sha256=sha256).exists():
+            evidence_store.remove(sha256)
+            number += 1
+    return number

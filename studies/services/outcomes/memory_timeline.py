@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import IO, Any, cast
 
+from studies.evidence.errors import EvidenceError
 from studies.evidence.samples import SampleRow, read_rows
 from studies.models import Attempt, EvidenceFile
-from studies.services.outcomes import evidence_store
 from studies.services.outcomes.evidence_files import bytes_are_here
+from studies.services.outcomes.evidence_parts import WholeFile, whole_files
 
 MOST_ROWS = 500_000
 """Rows that are read for a figure; an upload may have more."""
@@ -52,15 +53,23 @@ class MemoryTimeline:
 
 def memory_timeline(attempt: Attempt) -> MemoryTimeline | None:
     """The first stored samples of ``attempt``; None where none were sent or they are not here any more."""
-    for file in attempt.files.all():
-        if file.kind == EvidenceFile.Kind.SAMPLES and bytes_are_here(file):
-            try:
-                with evidence_store.open_stored(file.sha256) as stored:
-                    return _timeline(_lines(stored), file.name)
-            except (OSError, EOFError, zlib.error):
-                continue
+    for file in _stored_samples(attempt):
+        try:
+            with file.open() as stored:
+                return _timeline(_lines(stored), file.name)
+        except (OSError, EOFError, zlib.error):
+            continue
     sent = (attempt.texts or {}).get("samples")
     return _timeline(sent.splitlines(), "sent with the record") if sent else None
+
+
+def _stored_samples(attempt: Attempt) -> list[WholeFile]:
+    samples = [file for file in attempt.files.all() if file.kind == EvidenceFile.Kind.SAMPLES]
+    here = [file for file in samples if bytes_are_here(file)]
+    try:
+        return whole_files((file.name, file.sha256) for file in here)
+    except EvidenceError:  # parts that came later need not be all of them
+        return []
 
 
 def _lines(stored: IO[bytes]) -> Iterator[str]:

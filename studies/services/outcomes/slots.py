@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from studies.estimation.labels import SlotOutcome, slot_state
 from studies.estimation.tries import SlotTries
@@ -113,9 +113,20 @@ class Entries:
             found.append(before)
         return found
 
-    def in_order(self) -> list[Attempt]:
-        """As they were recorded, but each corrected entry in the place of the entry that it supersedes."""
-        return sorted(self._rows.values(), key=lambda row: (self.chain(row)[-1].pk, row.pk))
+    def in_order(self, attempts: Iterable[Attempt]) -> list[Attempt]:
+        """As they were recorded, but each corrected entry in the place of the entry that it supersedes.
+
+        One that was recorded under another slot had no place in this one, so its correction has its own.
+        """
+        return sorted(attempts, key=lambda row: (self._place(row), row.pk))
+
+    def _place(self, attempt: Attempt) -> int:
+        place = attempt
+        for before in self.chain(attempt):
+            if before.slot_id != attempt.slot_id:
+                break
+            place = before
+        return place.pk
 
     def exclusion(self, attempt: Attempt, exclusions: Mapping[int, Iterable[Exclusion]]) -> Exclusion | None:
         """What stands against an attempt. Correcting an entry lifts no exclusion of what it corrects."""
@@ -152,18 +163,20 @@ def slot_state_of(
     exclusions: Mapping[int, Iterable[Exclusion]],
     non_launch: NonLaunch | None,
     rule: SlotTries,
+    entries: Entries | None = None,
 ) -> SlotState:
     """What a slot's attempts establish. The first recorded, not excluded outcome counts; later ones do not.
 
     ``exclusions`` are all of the study's, by attempt. ``rule`` is how often the protocol lets a slot be
     tried. Whatever comes after that replaces nothing, also when all before it were excluded. An entry that a
-    later one of these supersedes counts nowhere; the later one stands in its place and is no further try.
+    later one supersedes counts nowhere; the later one stands in its place and is no further try. ``entries``
+    knows corrections across slots, too: an attempt that was corrected into another slot is no try of this.
     """
-    entries = Entries(attempts)
+    entries = entries or Entries(attempts)
     states: list[AttemptState] = []
     eligible: Attempt | None = None
     launched = 0
-    for attempt in entries.in_order():
+    for attempt in entries.in_order(attempts):
         if entries.superseded_by(attempt) is not None:
             states.append(entries.state(attempt, AttemptRole.SUPERSEDED, exclusions))
             continue
@@ -240,10 +253,17 @@ def slot_states(
         launch.slot = rows[launch.slot_id]
         if known(launch):
             launches[launch.slot_id] = launch
+    studies = {slot.study_id for slot in rows.values()}
     if rules is None:
-        rules = tries_by_study({slot.study_id for slot in rows.values()})
+        rules = tries_by_study(studies)
+    corrections = _corrections(studies, known)
+    elsewhere = [row for row in corrections if row.slot_id not in rows]
+    if elsewhere:
+        for exclusion in filter(known, Exclusion.objects.filter(attempt__in=elsewhere)):
+            exclusions[exclusion.attempt_id].append(exclusion)
+    entries = Entries([*corrections, *(item for found in tries.values() for item in found)])
     return {
-        pk: slot_state_of(slot, tries[pk], exclusions, launches.get(pk), rules[slot.study_id])
+        pk: slot_state_of(slot, tries[pk], exclusions, launches.get(pk), rules[slot.study_id], entries)
         for pk, slot in rows.items()
     }
 
@@ -261,7 +281,7 @@ def attempt_states(attempts: Iterable[Attempt]) -> dict[int, AttemptState]:
 def _unplanned_states(unplanned: list[Attempt]) -> dict[int, AttemptState]:
     if not unplanned:
         return {}
-    entries = Entries([*_with_corrections(unplanned), *unplanned])
+    entries = Entries([*_corrections({row.study_id for row in unplanned}), *unplanned])
     against: dict[int, list[Exclusion]] = defaultdict(list)
     for exclusion in Exclusion.objects.filter(
         attempt__in={item.pk for row in unplanned for item in entries.chain(row)}
@@ -270,11 +290,17 @@ def _unplanned_states(unplanned: list[Attempt]) -> dict[int, AttemptState]:
     return {row.pk: entries.state(row, AttemptRole.UNPLANNED, against) for row in unplanned}
 
 
-def _with_corrections(unplanned: list[Attempt]) -> list[Attempt]:
-    """Every unplanned attempt of the same studies that corrects another one or is corrected."""
-    light = Attempt.objects.defer(*LARGE_COLUMNS)
-    return list(
-        light.filter(study__in={row.study_id for row in unplanned}, slot=None).filter(
-            Q(supersedes__isnull=False) | Q(superseded_by__isnull=False)
-        )
+def _corrections(
+    studies: Iterable[int], known: Callable[[Attempt | Exclusion | NonLaunch], bool] = lambda row: True
+) -> list[Attempt]:
+    """Every known attempt of these studies that corrects another one or is corrected, under whatever slot."""
+    rows = Attempt.objects.filter(study__in=list(studies), supersedes__isnull=False)
+    rows = rows.select_related("supersedes").defer(
+        *LARGE_COLUMNS, *(f"supersedes__{name}" for name in LARGE_COLUMNS)
     )
+    found: dict[int, Attempt] = {}
+    for row in filter(known, rows):
+        assert row.supersedes is not None
+        found.setdefault(row.supersedes.pk, row.supersedes)
+        found[row.pk] = row
+    return list(found.values())
