@@ -95,6 +95,11 @@ class StatedTime:
     latest: dt.datetime
 
     @property
+    def last(self) -> dt.datetime:
+        """The last moment that the words allow."""
+        return self.latest if self.earliest == self.latest else self.latest - dt.timedelta(microseconds=1)
+
+    @property
     def sort_at(self) -> dt.datetime:
         """Middle of the interval."""
         return self.earliest + (self.latest - self.earliest) / 2

@@ -16,6 +16,7 @@ from admission.models import (
     Measurement,
     Proposal,
     ProposalDecision,
+    Review,
     TrackedIssue,
     Witness,
 )
@@ -62,6 +63,24 @@ class ProposalForm(forms.Form):
             self._text("label", "Label", value["location"].rpartition("/")[2] or "Receipt")
             self._text("location", "Location", value["location"], required=False)
             self._text("sha256", "sha256", value["sha256"])
+        elif kind == Proposal.Kind.VERDICT:
+            self._text("head_sha", "Head", value["head_sha"])
+            self.fields["change"] = forms.ChoiceField(
+                label="Change", choices=[("", "choose a change"), *offered["changes"]], required=False
+            )
+            self._text("reviewer", "Reviewer", value.get("reviewer", ""))
+            self.fields["verdict_given"] = forms.ChoiceField(
+                label="Verdict", choices=Review.Verdict.choices, initial=value["verdict"], required=False
+            )
+            self.fields["withdraws"] = forms.ChoiceField(
+                label="Withdraws", choices=[("", "none"), *offered["reviews"]], required=False
+            )
+        elif kind == Proposal.Kind.FAILURE:
+            self._text("title", "Run", "")
+            self.fields["decision"] = forms.ChoiceField(
+                label="Admission", choices=Witness.Decision.choices, required=False,
+                initial=Witness.Decision.ADMITTED,
+            )  # fmt: skip
         else:
             self.fields["size_bytes"] = forms.IntegerField(
                 label="Bytes", initial=value["size_bytes"], min_value=0, max_value=2**63 - 1, required=False
@@ -91,6 +110,10 @@ class ProposalForm(forms.Form):
         return {
             "changes": [(change.key, f"{change.label} {change.title}"[:80]) for change in changes],
             "witnesses": list(witnesses),
+            "reviews": [
+                (review.key, f"{review.reviewer}, {review.head_sha[:8]}")
+                for review in issue.review_rows.exclude(verdict=Review.Verdict.WITHDRAWN).order_by("-id")
+            ],
         }
 
     def clean(self) -> dict[str, Any]:
@@ -100,7 +123,7 @@ class ProposalForm(forms.Form):
             return cleaned
         for name, field in self.fields.items():
             # What was found is at hand, unless an edit cleared it.
-            found = name in self.proposal.value
+            found = bool(self.proposal.value.get(name))
             if found and (verdict == ProposalDecision.Verdict.ACCEPTED or name not in self.data):
                 continue
             if getattr(field, "needed", False) and name not in self.errors and not cleaned.get(name):
@@ -119,10 +142,15 @@ class ProposalForm(forms.Form):
             values["change"] = Change.objects.get(issue=issue, key=values["change"])
         if "witness" in values:
             values["witness"] = Witness.objects.get(issue=issue, key=values["witness"])
+        if "withdraws" in values:
+            values["withdraws"] = Review.objects.get(issue=issue, key=values["withdraws"])
         verdict = self.cleaned_data["verdict"]
         if verdict == ProposalDecision.Verdict.ACCEPTED:
             # Accepting takes what was found; only what the text could not give comes from the form.
-            values = {name: value for name, value in values.items() if name not in self.proposal.value}
+            given = self.proposal.value
+            values = {name: value for name, value in values.items() if not given.get(name)}
+            if self.proposal.kind == Proposal.Kind.VERDICT:
+                values.pop("verdict_given", None)
         return {"verdict": verdict, "values": values}
 
 

@@ -49,13 +49,13 @@ def _link_references(state: StateCore) -> None:
         for token in block.children:
             depth += {"link_open": 1, "link_close": -1}.get(token.type, 0)
             if token.type == "text" and depth == 0:
-                children += _linked(token.content, repository)
+                children += _linked(token.content, repository, state.env["forge"])
             else:
                 children.append(token)
         block.children = children
 
 
-def _linked(text: str, repository: str) -> list[Token]:
+def _linked(text: str, repository: str, forge: str) -> list[Token]:
     tokens: list[Token] = []
     end = 0
     for match in _REFERENCE.finditer(text):
@@ -63,7 +63,7 @@ def _linked(text: str, repository: str) -> list[Token]:
         path = f"issues/{match['number']}" if match["number"] else f"commit/{match['sha']}"
         tokens += [
             _text(text[end : match.start()]),
-            Token("link_open", "a", 1, attrs={"href": f"https://github.com/{where}/{path}"}),
+            Token("link_open", "a", 1, attrs={"href": f"{forge}/{where}/{path}"}),
             _text(match[0]),
             Token("link_close", "a", -1),
         ]
@@ -102,15 +102,15 @@ def _lower_headings(state: StateCore) -> None:
 _PARSER = _parser()
 
 
-def to_html(text: str, repository: str = "") -> SafeString:
+def to_html(text: str, repository: str = "", forge: str = "https://github.com") -> SafeString:
     """``text`` as HTML that can neither run nor load anything.
 
-    ``repository`` (``OWNER/NAME``) is where bare numbers and hashes point to.
+    ``repository`` (``OWNER/NAME``) is where bare numbers and hashes point to, at the address ``forge``.
     """
     if len(text) > MAX_RENDERED or len(_MARKS.findall(text)) > MAX_MARKS:
         html = f"<pre>{escape(text[:MAX_PLAIN])}</pre>"
     else:
-        html = _PARSER.render(text, {"repository": repository})
+        html = _PARSER.render(text, {"repository": repository, "forge": forge})
     clean = nh3.clean(
         html,
         tags=_TAGS,

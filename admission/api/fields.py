@@ -13,45 +13,49 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from admission.dates import FIRST_YEAR, LAST_YEAR
 from admission.models.base import key_validator
+from admission.services.standing import until
+from rlvram_site.as_of import AsOfError, parse_as_of
 
 AS_OF = OpenApiParameter(
-    "as_of", dt.date, description="Only what was stated up to the end of this day, such as 2026-09-17"
+    "as_of",
+    str,
+    description="Only what was stated by then, in the words of then: a day such as 2026-09-17, which means "
+    "its end in UTC, or a time such as 2026-09-17T14:30:00Z",
 )
 
 
-class DayField(forms.DateField):
-    """A day such as 2026-09-17."""
+class MomentField(forms.CharField):
+    """A day or a time, read as ``rlvram_site.as_of`` reads it."""
+
+    default_validators = []
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{**kwargs, "input_formats": ["%Y-%m-%d"]})
-        self.error_messages["invalid"] = (
-            f"expected a day such as 2026-09-17, from {FIRST_YEAR} to {LAST_YEAR}"
-        )
+        super().__init__(**kwargs)
+        self.validators = []
 
-    def clean(self, value: Any) -> dt.date | None:
-        day = super().clean(value)
-        if day is not None and not FIRST_YEAR <= day.year <= LAST_YEAR:
-            raise DjangoValidationError(self.error_messages["invalid"])
-        return day
+    def clean(self, value: Any) -> dt.datetime | None:
+        try:
+            return parse_as_of(value)
+        except AsOfError as error:
+            raise DjangoValidationError(str(error)) from None
 
 
-class AsOfFilter(filters.DateFilter):
-    """What was stated up to the end of a day."""
+class AsOfFilter(filters.Filter):
+    """What was stated by a moment."""
 
-    field_class = DayField
+    field_class = MomentField
 
-    def __init__(self) -> None:
-        super().__init__(field_name="stated_day", lookup_expr="lte")
+    def filter(self, qs: Any, value: dt.datetime | None) -> Any:
+        return until(qs, value)
 
 
-def as_of(request: Request) -> dt.date | None:
-    """The ``as_of`` of the address. Raises ``ValidationError`` for what is not a day."""
+def as_of(request: Request) -> dt.datetime | None:
+    """The ``as_of`` of the address. Raises ``ValidationError`` for what is neither a day nor a time."""
     try:
-        return DayField(required=False).clean(request.query_params.get("as_of", ""))
-    except DjangoValidationError as error:
-        raise ValidationError({"as_of": error.messages}) from error
+        return parse_as_of(request.query_params.get("as_of", ""))
+    except AsOfError as error:
+        raise ValidationError({"as_of": [str(error)]}) from error
 
 
 class KeyField(serializers.CharField):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from itertools import product
 from typing import Any
 
@@ -15,6 +14,8 @@ from admission.models import (
     ChangeHead,
     Correction,
     IssueEvent,
+    IssueSummary,
+    LaterFact,
     Measurement,
     OpenQuestion,
     Proposal,
@@ -28,7 +29,9 @@ from admission.models import (
     TrackedIssue,
     Witness,
 )
-from admission.services.standing import open_questions
+from admission.services.identity import own_host
+from admission.services.standing import moment_of, open_questions, until
+from admission.services.summaries import IssueQuery, matching
 from admission.services.witnesses import UNSCORED, WitnessClass, classify, with_usable_exceeded
 from rlvram_site.api.filters import FlagFilter, RecordFilterSet
 
@@ -36,6 +39,22 @@ from rlvram_site.api.filters import FlagFilter, RecordFilterSet
 class IssueFilter(filters.FilterSet):
     owner = filters.CharFilter(lookup_expr="iexact")
     name = filters.CharFilter(lookup_expr="iexact")
+    host = filters.CharFilter(method="by_host", label="Where it lives, such as github.com")
+    search = filters.CharFilter(method="by_query", label="Words of title, sentence or repository; a number")
+    state = filters.ChoiceFilter(method="by_query", choices=[("open", "open"), ("closed", "closed")])
+    repository = filters.CharFilter(method="by_query", label="OWNER/NAME")
+    unsafe = FlagFilter(method="by_query", label="Whether some admission was unsafe")
+    without_verdict = FlagFilter(method="by_query", label="Whether some head has no standing verdict")
+    unanswered = FlagFilter(method="by_query", label="Whether it is open and nothing was said for 30 days")
+
+    def by_host(self, queryset: QuerySet, name: str, value: str) -> QuerySet:
+        return queryset.filter(host=own_host(value))
+
+    def by_query(self, queryset: QuerySet, name: str, value: Any) -> QuerySet:
+        asked: dict[str, Any] = {name: value or True}
+        found = IssueSummary.objects.filter(matching(IssueQuery(**asked)))
+        listed = found.values("issue")
+        return queryset.exclude(pk__in=listed) if value is False else queryset.filter(pk__in=listed)
 
     class Meta:
         model = TrackedIssue
@@ -62,6 +81,15 @@ class ThreadFilter(RecordFilter):
     event = filters.CharFilter()
     account = filters.CharFilter()
 
+    def filter_queryset(self, queryset: QuerySet) -> QuerySet:
+        """Later wordings count from when they were seen."""
+        narrowed = super().filter_queryset(queryset)
+        moment = moment_of(self.form.cleaned_data["as_of"])
+        if moment is None:
+            return narrowed
+        seen = Q(seen_at__lte=moment) | Q(seen_at=None, recorded_at__lte=moment)
+        return narrowed.filter(Q(revises=None) | seen)
+
 
 class EventFilter(RecordFilter):
     class Meta:
@@ -73,6 +101,12 @@ class CorrectionFilter(RecordFilter):
     class Meta:
         model = Correction
         fields = ["kind", "target", "key"]
+
+
+class FactFilter(RecordFilter):
+    class Meta:
+        model = LaterFact
+        fields = ["target", "field", "key"]
 
 
 class ChangeFilter(RecordFilter):
@@ -89,9 +123,8 @@ class OfChangeFilter(RecordFilter):
     change = filters.CharFilter(field_name="change__key")
 
     def filter_queryset(self, queryset: QuerySet) -> QuerySet:
-        day: dt.date | None = self.form.cleaned_data["as_of"]
         narrowed = super().filter_queryset(queryset)
-        return narrowed if day is None else narrowed.filter(change__stated_day__lte=day)
+        return until(narrowed, self.form.cleaned_data["as_of"], "change__")
 
 
 class HeadFilter(OfChangeFilter):

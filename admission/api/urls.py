@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from admission.api.views import conformance, estimates, evidence, issues
+from admission.api.views import conformance, estimates, evidence, issues, tracking
 
 issue_patterns = [
     path("", issues.IssueDetail.as_view(), name="api-issue"),
@@ -12,6 +12,7 @@ issue_patterns = [
     path("corrections/", issues.CorrectionList.as_view(), name="api-corrections"),
     path("thread/", issues.ThreadList.as_view(), name="api-thread"),
     path("versions/", issues.VersionList.as_view(), name="api-versions"),
+    path("addresses/", issues.AddressList.as_view(), name="api-addresses"),
     path("gaps/", issues.GapList.as_view(), name="api-gaps"),
     path("events/", issues.EventList.as_view(), name="api-issue-events"),
     path("changes/", evidence.ChangeList.as_view(), name="api-changes"),
@@ -19,6 +20,7 @@ issue_patterns = [
     path("reviews/", evidence.ReviewList.as_view(), name="api-reviews"),
     path("receipts/", evidence.ReceiptList.as_view(), name="api-receipts"),
     path("witnesses/", evidence.WitnessList.as_view(), name="api-witnesses"),
+    path("later-facts/", evidence.FactList.as_view(), name="api-later-facts"),
     path("measurements/", evidence.MeasurementList.as_view(), name="api-measurements"),
     path("replays/", evidence.ReplayList.as_view(), name="api-replays"),
     path("open-questions/", issues.QuestionList.as_view(), name="api-open-questions"),
@@ -31,6 +33,9 @@ issue_patterns = [
 urlpatterns = [
     path("issues/", issues.IssueList.as_view(), name="api-issues"),
     path("issues/<str:owner>/<str:name>/<int:number>/", include(issue_patterns)),
+    path("issues/<str:host>/<str:owner>/<str:name>/<int:number>/", include(issue_patterns)),
+    path("followed/", tracking.FollowedList.as_view(), name="api-followed"),
+    path("followed/<int:pk>/", tracking.FollowedDetail.as_view(), name="api-followed-one"),
     path("replay/", estimates.Replay.as_view(), name="api-replay"),
     path("prices/", estimates.Prices.as_view(), name="api-prices"),
     path("conformance/", conformance.ConformanceTable.as_view(), name="api-conformance"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
@@ -24,6 +26,19 @@ class Origin(models.TextChoices):
     UPLOAD = "upload", "uploaded"
 
 
+# How far the middle of a stated time may lie after the moment at which it was seen, before it is the
+# future's.
+# A day begins 12 hours before its noon, and in some zone 14 hours before it does in UTC; clocks differ a
+# little.
+_AHEAD = {
+    Precision.DAY: dt.timedelta(hours=26),
+    Precision.PART_OF_DAY: dt.timedelta(hours=4),
+    Precision.MINUTE: dt.timedelta(hours=1),
+    Precision.INSTANT: dt.timedelta(hours=1),
+    Precision.UNKNOWN: dt.timedelta(hours=12),
+}
+
+
 class IssueRecord(LedgerRecord):
     """A recorded row of one issue; its stream is the issue's.
 
@@ -42,6 +57,10 @@ class IssueRecord(LedgerRecord):
     sort_at = models.DateTimeField(help_text="Middle of the interval that the words allow")
     stated_in = models.CharField(max_length=120, blank=True, help_text="Key of the statement that says so")
     sentence = models.TextField(blank=True, help_text="The sentence there")
+    seen_at = models.DateTimeField(
+        null=True, blank=True,
+        help_text="When these words are first known to have stood in their source; empty: when recorded",
+    )  # fmt: skip
 
     class Meta:
         abstract = True
@@ -61,6 +80,16 @@ class IssueRecord(LedgerRecord):
         self.stated_precision = stated.precision.value
         self.stated_day = stated.day
         self.sort_at = stated.sort_at
+
+    @property
+    def known_at(self) -> dt.datetime:
+        """When these words were first seen: in their source if that is known, else here."""
+        return self.seen_at or self.recorded_at
+
+    @property
+    def dated_ahead(self) -> bool:
+        """Whether the stated time was still to come when the words were seen. Such a row never holds."""
+        return self.sort_at - _AHEAD[Precision(self.stated_precision)] > self.known_at
 
     def get_absolute_url(self) -> str:
         return reverse("admission-statement", args=[*self.issue.address, self.key])

@@ -47,6 +47,28 @@ class Correction(IssueRecord):
     signed_name = models.TextField(blank=True)
 
 
+class LaterFact(IssueRecord):
+    """One field of a recorded row, in what was first stated later than the row itself.
+
+    The row keeps what its own statement said; from the fact's time on, ``field`` reads ``value``.
+    """
+
+    FIELDS = {
+        "witness": (
+            "title", "model_name", "hardware", "packed_tokens", "logical_tokens", "policy_revision",
+            "required_bytes", "required_words", "usable_bytes", "usable_words", "failed_request_bytes",
+            "failed_request_words", "free_bytes", "free_words", "allocated_bytes", "allocated_words",
+            "excess_bytes", "excess_words", "note",
+        ),
+        "change": ("title", "scope"),
+    }  # fmt: skip
+    """What can be stated later, by the kind of row. Decision and outcome can't: another row decides those."""
+
+    target = models.CharField(max_length=120, help_text="Key of the row")
+    field = models.CharField(max_length=40, help_text="Its field")
+    value = models.JSONField(help_text="What the field reads from then on")
+
+
 class OpenQuestion(IssueRecord):
     """Something unproved. Whether it still is, is what the latest mention says."""
 

@@ -43,6 +43,7 @@ class Receipt(IssueRecord):
     sha256 = models.CharField(
         max_length=64, blank=True, validators=[hash_validator], help_text="Whole or as many digits as given"
     )
+    author = models.TextField(null=True, blank=True, help_text="Who made it; empty: not stated")
     access = models.CharField(max_length=10, choices=Access.choices, default=Access.UNSTATED)
     verified_by = models.TextField(blank=True)
     independent = models.BooleanField(
@@ -50,6 +51,17 @@ class Receipt(IssueRecord):
         blank=True,
         help_text="Whether somebody other than its author verified it; empty: not stated",
     )
+
+    @property
+    def verified_independently(self) -> bool:
+        """Whether somebody who is named as another than the author verified it."""
+        return bool(self.independent) and not self.is_own_verifier
+
+    @property
+    def is_own_verifier(self) -> bool:
+        """Whether its author is the only one who verified it."""
+        author = (self.author or "").strip().lower()
+        return bool(author) and author == self.verified_by.strip().lower()
 
 
 class Witness(IssueRecord):

@@ -4,39 +4,71 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
 from admission.models.base import IssueRecord
 from rlvram_site.ledger.models import LedgerRecord
 
+PUBLIC_HOST = "github.com"
+host_validator = RegexValidator(
+    r"^[a-z0-9]([a-z0-9.-]{0,180}[a-z0-9])?(:[0-9]{1,5})?$", "expected the name of a host in lower case"
+)
+
 
 class TrackedIssue(LedgerRecord):
     """One issue of one repository. Its title, state and everything else is in the rows that point here."""
 
+    host = models.CharField(
+        max_length=200, null=True, blank=True, validators=[host_validator],
+        help_text=f"Where the repository lives; empty: {PUBLIC_HOST}",
+    )  # fmt: skip
     owner = models.CharField(max_length=100)
     name = models.CharField(max_length=100)
     number = models.PositiveIntegerField()
     url = models.URLField(max_length=400, blank=True)
 
     class Meta:
-        ordering = ["owner", "name", "number"]
-        constraints = [models.UniqueConstraint(fields=["owner", "name", "number"], name="issue_once")]
+        ordering = ["owner", "name", "number", "host"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner", "name", "number"], condition=models.Q(host=None), name="public_issue_once"
+            ),
+            models.UniqueConstraint(
+                fields=["host", "owner", "name", "number"],
+                condition=models.Q(host__isnull=False),
+                name="issue_once_per_host",
+            ),
+        ]
 
     def __str__(self) -> str:
-        return f"{self.owner}/{self.name}#{self.number}"
+        named = f"{self.owner}/{self.name}#{self.number}"
+        return f"{self.host}/{named}" if self.host else named
+
+    @property
+    def label(self) -> str:
+        """How people name it."""
+        return str(self)
+
+    @property
+    def forge(self) -> str:
+        """The address of its forge, to which links lead."""
+        return f"https://{self.host or PUBLIC_HOST}"
 
     @property
     def repository(self) -> str:
         return f"{self.owner}/{self.name}"
 
     @property
-    def address(self) -> tuple[str, str, int]:
-        return self.owner, self.name, self.number
+    def address(self) -> tuple[str | int, ...]:
+        """Parts of its addresses here; a host of its own stands in front."""
+        own = (self.owner, self.name, self.number)
+        return (self.host, *own) if self.host else own
 
     @property
     def stream(self) -> str:
-        return f"issue/{self.owner}/{self.name}/{self.number}"
+        return f"issue/{'/'.join(str(part) for part in self.address)}"
 
     def ledger_stream(self) -> str:
         return self.stream
@@ -47,6 +79,30 @@ class TrackedIssue(LedgerRecord):
     def rows(self, model: type[IssueRecord]) -> models.QuerySet[Any]:
         """Records of one kind; each of them knows this issue without asking the database."""
         return getattr(self, f"{model._meta.model_name}_rows").all()
+
+
+class IssueAddress(IssueRecord):
+    """An address under which a forge knows the issue. A transferred one has several, with one
+    ``forge_id``."""
+
+    host = models.CharField(max_length=200, validators=[host_validator])
+    owner = models.CharField(max_length=100)
+    name = models.CharField(max_length=100)
+    number = models.PositiveIntegerField()
+    url = models.TextField(blank=True)
+    forge_id = models.CharField(max_length=40, blank=True, help_text="The forge's own id of the issue")
+
+    class Meta(IssueRecord.Meta):
+        indexes = [
+            *IssueRecord.Meta.indexes,
+            models.Index(fields=["host", "forge_id"], name="issueaddress_by_forge_id"),
+        ]
+        verbose_name_plural = "issue addresses"
+
+    @property
+    def label(self) -> str:
+        named = f"{self.owner}/{self.name}#{self.number}"
+        return named if self.host == PUBLIC_HOST else f"{self.host}/{named}"
 
 
 class IssueVersion(IssueRecord):

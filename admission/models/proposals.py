@@ -8,13 +8,15 @@ from admission.models.base import IssueRecord
 
 
 class Proposal(IssueRecord):
-    """A hash, reference or size found in a statement; ``stated_in`` and ``sentence`` say where."""
+    """Something found in a statement that could be recorded; ``stated_in`` and ``sentence`` say where."""
 
     class Kind(models.TextChoices):
         CHANGE = "change", "pull request"
         COMMIT = "commit", "commit"
         RECEIPT = "receipt", "receipt"
-        SIZE = "size", "size in bytes"
+        SIZE = "size", "size"
+        VERDICT = "verdict", "verdict"
+        FAILURE = "failure", "failure"
 
     kind = models.CharField(max_length=10, choices=Kind.choices)
     found = models.TextField(help_text="The text found")

@@ -6,11 +6,12 @@ falls with the one it carries.
 
 from __future__ import annotations
 
-import datetime as dt
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from admission.models import Change, ChangeHead, Correction, Review, TrackedIssue
-from admission.services.standing import corrections, until
+from admission.services.facts import later_facts, with_facts
+from admission.services.standing import AsOf, corrections, until
 
 Verdict = Review.Verdict
 
@@ -29,11 +30,14 @@ class GivenVerdict:
             self.withdrawn_by is None
             and self.replaced_by is None
             and self.review.verdict != Verdict.WITHDRAWN
+            and not self.review.dated_ahead
         )
 
     @property
     def fate(self) -> str:
         """What became of it, in a word."""
+        if self.review.dated_ahead:
+            return "dated ahead"
         return "stands" if self.stands else "withdrawn" if self.withdrawn_by else "replaced"
 
     @property
@@ -43,6 +47,8 @@ class GivenVerdict:
             return self.withdrawn_by.note or "withdrawn by its reviewer"
         if isinstance(self.withdrawn_by, Correction):
             return self.withdrawn_by.text
+        if self.review.dated_ahead:
+            return "its date was still to come when it was seen"
         return "replaced by a later verdict of the same reviewer" if self.replaced_by else ""
 
 
@@ -86,7 +92,12 @@ class ChangeRow:
 
     @property
     def current(self) -> Head | None:
-        """The head that was stated last."""
+        """The head that was stated last; of a merged change the one that was stated as merged, if one was."""
+        if self.is_merged and not self.merged_head_unstated:
+            merged = (
+                row for row in reversed(self.stated) if row.state == ChangeHead.State.MERGED and row.sha
+            )
+            return next(head for row in merged for head in self.heads if head.is_called(row.sha))
         last = next((row for row in reversed(self.stated) if row.sha), None)
         if last is None:
             return self.heads[-1] if self.heads else None
@@ -98,28 +109,65 @@ class ChangeRow:
         return self.stated[-1] if self.stated else None
 
     @property
+    def merged_head_unstated(self) -> bool:
+        """Whether it is merged and nobody stated which head was: no verdict stands for that."""
+        merged = [row for row in self.stated if row.state == ChangeHead.State.MERGED]
+        return self.is_merged and not any(row.sha for row in merged)
+
+    @property
+    def is_merged(self) -> bool:
+        return self.state is not None and self.state.state == ChangeHead.State.MERGED
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed without being merged."""
+        return self.state is not None and self.state.state == ChangeHead.State.CLOSED
+
+    @property
+    def lacks_verdict(self) -> bool:
+        """Whether it has a head, and no verdict stands for its current one."""
+        return self.current is not None and not self.standing_verdict
+
+    @property
     def merged_sha(self) -> str:
         return next((row.merged_sha for row in reversed(self.stated) if row.merged_sha), "")
 
     @property
     def standing_verdict(self) -> str:
-        """The verdict for the current head; verdicts for older heads do not count."""
-        return self.current.verdict if self.current else ""
+        """The verdict for the current head; verdicts for older heads do not count.
+
+        For a merged change it is the verdict for the head that was stated as merged, and none without one.
+        """
+        return self.current.verdict if self.current and not self.merged_head_unstated else ""
 
 
-def change_rows(issue: TrackedIssue, as_of: dt.date | None = None) -> list[ChangeRow]:
+def change_rows(issue: TrackedIssue, as_of: AsOf = None) -> list[ChangeRow]:
     """Every change with heads and verdicts, by repository and number; candidates without a number last."""
-    rows = {change.pk: ChangeRow(change) for change in until(issue.change_rows.all(), as_of)}
-    heads = until(issue.changehead_rows.all(), as_of).order_by("sort_at", "id")
-    for stated in heads:
+    return rows_of(
+        with_facts(until(issue.change_rows.all(), as_of), later_facts(issue, as_of)),
+        until(issue.changehead_rows.all(), as_of),
+        until(issue.review_rows.all(), as_of),
+        corrections(issue, as_of),
+    )
+
+
+def rows_of(
+    changes: Iterable[Change],
+    heads: Iterable[ChangeHead],
+    reviews: Iterable[Review],
+    said: dict[str, list[Correction]],
+) -> list[ChangeRow]:
+    """``change_rows`` of one issue's rows, and of what was said about them."""
+    rows = {change.pk: ChangeRow(change) for change in changes}
+    for stated in sorted(heads, key=lambda head: (head.sort_at, head.pk)):
         row = rows.get(stated.change_id)
-        if row is None:
+        if row is None or stated.dated_ahead:
             continue
         row.stated.append(stated)
         if stated.sha:
             _head(row, stated.sha).stated.append(stated)
-    reviews = list(until(issue.review_rows.all(), as_of).order_by("sort_at", "id"))
-    for review, given in zip(reviews, _given(issue, reviews, as_of), strict=True):
+    in_time = sorted(reviews, key=lambda review: (review.sort_at, review.pk))
+    for review, given in zip(in_time, _given(in_time, said), strict=True):
         if review.change_id in rows:
             _head(rows[review.change_id], review.head_sha).verdicts.append(given)
     return sorted(
@@ -138,12 +186,11 @@ def _head(row: ChangeRow, sha: str) -> Head:
     return head
 
 
-def _given(issue: TrackedIssue, reviews: list[Review], as_of: dt.date | None) -> list[GivenVerdict]:
+def _given(reviews: list[Review], said: dict[str, list[Correction]]) -> list[GivenVerdict]:
     """Whether each review still stands; ``reviews`` are in time."""
-    said = corrections(issue, as_of)
     given = {review.pk: GivenVerdict(review) for review in reviews}
     for review in reviews:
-        if review.withdraws_id in given:
+        if review.withdraws_id in given and not review.dated_ahead:
             given[review.withdraws_id].withdrawn_by = review
         for correction in said.get(review.key, []):
             if correction.kind == Correction.Kind.WITHDRAWAL:

@@ -19,7 +19,8 @@ from django.db import models, transaction
 from admission import models as tables
 from admission.models import TrackedIssue
 from admission.models.base import IssueRecord, Origin
-from admission.services.importing import locked_issue
+from admission.services.facts import check_fact
+from admission.services.identity import locked_issue
 from admission.thread.reading import ExportError, storable, values
 from rlvram_site.exchange import ExchangeError, check_digest, check_form, type_problem
 from rlvram_site.ledger.canonical import canonical, digest
@@ -30,6 +31,7 @@ VERSION = 1
 
 # In this order a row only refers to rows of earlier kinds, or to earlier rows of its own.
 SECTIONS: dict[str, type[IssueRecord]] = {
+    "addresses": tables.IssueAddress,
     "versions": tables.IssueVersion,
     "thread_items": tables.ThreadItem,
     "thread_counts": tables.ThreadCount,
@@ -46,11 +48,12 @@ SECTIONS: dict[str, type[IssueRecord]] = {
     "witnesses": tables.Witness,
     "measurements": tables.Measurement,
     "replays": tables.RecordedReplay,
+    "later_facts": tables.LaterFact,
     "proposals": tables.Proposal,
     "proposal_decisions": tables.ProposalDecision,
 }
 # Kinds that an imported thread also makes, under the same names: its own words go before a record's.
-_ALSO_FROM_THREAD = ("events", "status_updates")
+_ALSO_FROM_THREAD = ("addresses", "thread_items", "thread_counts", "events", "status_updates", "changes")
 _NOT_EXCHANGED = {"id", "issue", "recorded_at"}
 
 
@@ -77,7 +80,13 @@ def as_document(issue: TrackedIssue) -> dict[str, Any]:
     document: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
-        "issue": {"owner": issue.owner, "name": issue.name, "number": issue.number, "url": issue.url},
+        "issue": {
+            **({"host": issue.host} if issue.host else {}),
+            "owner": issue.owner,
+            "name": issue.name,
+            "number": issue.number,
+            "url": issue.url,
+        },
     }
     for section, model in SECTIONS.items():
         rows = list(issue.rows(model).order_by("id"))
@@ -114,7 +123,7 @@ def as_plain(row: IssueRecord, keys: dict[tuple[str, int], str]) -> dict[str, An
 def _default(column: Any) -> Any:
     if column.has_default():
         return column.get_default()
-    return "" if isinstance(column, models.CharField | models.TextField) else None
+    return "" if isinstance(column, models.CharField | models.TextField) and not column.null else None
 
 
 def _plain(value: Any) -> Any:
@@ -217,13 +226,18 @@ def _issue(found: Any, name: str) -> TrackedIssue:
     ):
         if type(found.get(key)) is not expected:
             raise RecordError(f"{name}: issue, {key}: found {found.get(key)!r:.60}; expected {words}")
-    issue = TrackedIssue(owner=found["owner"], name=found["name"], number=found["number"], url=found["url"])
+    host = found.get("host")
+    if host is not None and not isinstance(host, str):
+        raise RecordError(f"{name}: issue, host: found {host!r:.60}; expected text")
+    issue = TrackedIssue(
+        host=host, owner=found["owner"], name=found["name"], number=found["number"], url=found["url"]
+    )
     try:
         issue.clean_fields()
     except ValidationError as error:
         key, messages = next(iter(error.message_dict.items()))
         raise RecordError(f"{name}: issue, {key}: {messages[0]}") from None
-    return locked_issue(issue.owner, issue.name, issue.number, issue.url)
+    return locked_issue(issue.owner, issue.name, issue.number, issue.url, host=host or "")
 
 
 def _row(
@@ -288,3 +302,10 @@ def _check_targets(by_model: dict[str, dict[str, IssueRecord]], name: str) -> No
             raise RecordError(
                 f"{name}: correction {correction.key!r} is about {target!r}, which is not recorded"
             )
+    rows = {key: row for found in by_model.values() for key, row in found.items()}
+    for fact in by_model[tables.LaterFact._meta.label].values():
+        try:
+            check_fact(fact, rows.get(fact.target))  # type: ignore[arg-type, attr-defined]
+        except ValidationError as error:
+            column, messages = next(iter(error.message_dict.items()))
+            raise RecordError(f"{name}: later fact {fact.key!r}: {column}: {messages[0]}") from None

@@ -2,32 +2,59 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from admission.models import TrackedIssue
+from django.db.models import Max
+
+from admission.models import (
+    Change,
+    ChangeHead,
+    Correction,
+    IssueEvent,
+    IssueVersion,
+    LaterFact,
+    Measurement,
+    OpenQuestion,
+    QuestionMention,
+    Review,
+    StatusUpdate,
+    TrackedIssue,
+    Witness,
+)
+from admission.services.changes import ChangeRow, change_rows, rows_of
+from admission.services.facts import facts_by_target, with_facts
+from admission.services.sentences import issue_sentence
 from admission.services.standing import (
+    AsOf,
     Lifecycle,
     StandingQuestion,
     StandingStatus,
+    by_target,
     current_status,
     lifecycle,
+    lifecycle_of,
     open_questions,
+    questions_of,
+    standing_of,
     statuses,
     superseded_by_current,
 )
-from admission.services.witnesses import ClassCounts, counts, scored_witnesses
+from admission.services.witnesses import ClassCounts, counts, scored_of, scored_witnesses
 
 
 @dataclass(frozen=True)
 class Overview:
-    """What holds about an issue (as of a day, if one is asked for)."""
+    """What holds about an issue (as of a moment, if one is asked for)."""
 
     issue: TrackedIssue
     life: Lifecycle
     standing: list[StandingStatus]
     questions: list[StandingQuestion]
     witnesses: ClassCounts
+    changes: list[ChangeRow] = field(default_factory=list)
 
     @property
     def current(self) -> StandingStatus | None:
@@ -38,38 +65,71 @@ class Overview:
         return superseded_by_current(self.standing)
 
     @property
+    def dated_ahead(self) -> list[StandingStatus]:
+        """Statements that were dated ahead of when they were seen; they never hold."""
+        return [status for status in self.standing if status.dated_ahead]
+
+    @property
+    def without_verdict(self) -> list[ChangeRow]:
+        """Changes that have a head for which no verdict stands, and that are not closed."""
+        return [row for row in self.changes if row.lacks_verdict and not row.is_closed]
+
+    @property
     def sentence(self) -> str:
         """What holds, since when, and what it replaced."""
-        current = self.current
-        state = self.life.state.capitalize()
-        if self.life.last is not None and self.life.state == "reopened":
-            state = f"Open, reopened {self.life.last.stated_day:%B} {self.life.last.stated_day.day}"
-        if current is None:
-            return f"{state}; no status is stated."
-        claim = current.update.claim.rstrip(".")
-        text = f"{state}: {claim}, since {current.update.stated_day:%B} "
-        text += f"{current.update.stated_day.day}, {current.update.stated_day.year}"
-        if self.replaced is not None:
-            before = self.replaced.update
-            day = f"{before.stated_day:%B} {before.stated_day.day}"
-            text += f"; it replaced “{before.claim.rstrip('.')}” of {day}"
-        return f"{text}."
+        return issue_sentence(self.life, self.current, self.replaced, self.changes)
 
 
-def overview(issue: TrackedIssue, as_of: dt.date | None = None) -> Overview:
-    """What holds about ``issue`` at the end of ``as_of``, else now."""
+def overview(issue: TrackedIssue, as_of: AsOf = None) -> Overview:
+    """What holds about ``issue`` at ``as_of``, else now."""
     return Overview(
         issue,
         lifecycle(issue, as_of),
         statuses(issue, as_of),
         open_questions(issue, as_of),
         counts(scored_witnesses(issue, as_of)),
+        change_rows(issue, as_of),
     )
 
 
-CARDS = 50
+def overviews(issues: Sequence[TrackedIssue]) -> list[Overview]:
+    """What holds now about each of ``issues``, in their order. The queries don't grow with the issues."""
+    wanted = [issue.pk for issue in issues]
+
+    def by_issue(model: Any, *left_out: str) -> dict[int, list[Any]]:
+        found: dict[int, list[Any]] = defaultdict(list)
+        rows = model.objects.filter(issue__in=wanted).order_by("issue", "sort_at", "id").defer(*left_out)
+        for row in rows:
+            found[row.issue_id].append(row)
+        return found
+
+    said = by_issue(Correction)
+    updates = by_issue(StatusUpdate, "body")
+    events = by_issue(IssueEvent)
+    questions, mentions = by_issue(OpenQuestion), by_issue(QuestionMention)
+    witnesses, measured = by_issue(Witness), by_issue(Measurement)
+    changes, heads, reviews = by_issue(Change), by_issue(ChangeHead), by_issue(Review)
+    facts = by_issue(LaterFact)
+    versions = _latest_versions(wanted)
+    result = []
+    for issue in issues:
+        pk = issue.pk
+        later = facts_by_target(facts[pk])
+        corrected = by_target(said[pk])
+        result.append(
+            Overview(
+                issue,
+                lifecycle_of(issue, events[pk], versions.get(pk)),
+                standing_of(updates[pk], corrected),
+                questions_of(questions[pk], mentions[pk]),
+                counts(scored_of(with_facts(witnesses[pk], later), measured[pk], [], later)),
+                rows_of(with_facts(changes[pk], later), heads[pk], reviews[pk], corrected),
+            )
+        )
+    return result
 
 
-def issue_cards() -> list[Overview]:
-    """The tracked issues, at most ``CARDS``. The queries grow with the issues, not with their threads."""
-    return [overview(issue) for issue in TrackedIssue.objects.all()[:CARDS]]
+def _latest_versions(issues: Iterable[int]) -> dict[int, IssueVersion]:
+    rows = IssueVersion.objects.filter(issue__in=issues)
+    newest = rows.order_by().values("issue").annotate(newest=Max("pk")).values("newest")
+    return {row.issue_id: row for row in rows.filter(pk__in=newest).defer("body")}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from admission.models import Proposal, StatusUpdate, TrackedIssue
 from admission.models.base import IssueRecord, Origin
-from admission.thread.mentions import mentions
+from admission.thread.mentions import Mention, mentions
 
 MAX_PER_STATEMENT = 1_000
 
@@ -24,7 +25,8 @@ def proposals_from(issue: TrackedIssue, statements: Sequence[IssueRecord]) -> li
         heading = statement.heading if isinstance(statement, StatusUpdate) else ""
         text = f"{heading}\n{statement.body}".strip()  # type: ignore[attr-defined]
         for mention in mentions(text)[:MAX_PER_STATEMENT]:
-            key = proposal_key(mention.kind, mention.value)
+            value = _with_source(mention, statement)
+            key = proposal_key(mention.kind, value)
             if key in known:
                 continue
             known.add(key)
@@ -34,7 +36,7 @@ def proposals_from(issue: TrackedIssue, statements: Sequence[IssueRecord]) -> li
                 origin=Origin.THREAD,
                 kind=mention.kind,
                 found=mention.found,
-                value=mention.value,
+                value=value,
                 stated_in=statement.key,
                 sentence=mention.sentence,
                 stated_words=statement.stated_words,
@@ -44,6 +46,16 @@ def proposals_from(issue: TrackedIssue, statements: Sequence[IssueRecord]) -> li
             )
             found.append(proposal)
     return found
+
+
+def _with_source(mention: Mention, statement: IssueRecord) -> dict[str, Any]:
+    """What a mention would record. A verdict or failure is its statement's: two may say the same."""
+    if mention.kind == "verdict":
+        reviewer = getattr(statement, "signed_name", "") or getattr(statement, "account", "")
+        return {**mention.value, "reviewer": reviewer}
+    if mention.kind == "failure":
+        return {**mention.value, "said_in": statement.key}
+    return mention.value
 
 
 def proposal_key(kind: str, value: dict) -> str:
@@ -65,6 +77,8 @@ def _recorded(issue: TrackedIssue) -> set[str]:
         keys.add(proposal_key("commit", {"sha": sha}))
     for location, sha in issue.receipt_rows.all().values_list("location", "sha256"):
         keys.add(proposal_key("receipt", {"location": location, "sha256": sha}))
-    for size in issue.measurement_rows.all().values_list("size_bytes", flat=True):
-        keys.add(proposal_key("size", {"size_bytes": size}))
+    for size, words in issue.measurement_rows.all().values_list("size_bytes", "size_words"):
+        keys.add(
+            proposal_key("size", {"size_bytes": size, "size_words": words} if words else {"size_bytes": size})
+        )
     return keys

@@ -18,6 +18,7 @@ from admission.models import (
     Change,
     ChangeHead,
     Correction,
+    LaterFact,
     Measurement,
     Proposal,
     ProposalDecision,
@@ -29,7 +30,8 @@ from admission.models import (
     Witness,
 )
 from admission.models.base import IssueRecord, Origin
-from admission.services.importing import locked_issue
+from admission.services.facts import check_fact
+from admission.services.identity import lock
 from admission.services.timeline import find_statement
 from admission.thread.reading import ExportError, storable
 from rlvram_site.ledger.chain import record
@@ -55,9 +57,30 @@ def record_row(
     issue: TrackedIssue, row: IssueRecord, stem: str, stated: str = "", origin: Origin = Origin.STAFF
 ) -> IssueRecord:
     """Record ``row`` with a new key made from ``stem``. Raises ``ValidationError`` by field."""
-    locked_issue(*issue.address)
+    lock(issue)
+    record(checked_row(issue, row, stem, stated, origin))
+    return row
+
+
+def checked_row(
+    issue: TrackedIssue,
+    row: IssueRecord,
+    stem: str,
+    stated: str | Proposal = "",
+    origin: Origin = Origin.STAFF,
+) -> IssueRecord:
+    """``row`` as it would be recorded, with every check that recording makes; nothing is recorded.
+
+    ``stated`` is a time in words (empty: now), or the proposal whose statement gives the time. A preview, a
+    form, the admin and the API all come through here. Raises ``ValidationError`` by field.
+    """
     row.issue, row.origin = issue, origin
-    row.set_stated(stated_time(stated))
+    if isinstance(stated, Proposal):
+        # The record bears the time of the statement that it comes from, not of the click.
+        row.stated_words, row.stated_precision = stated.stated_words, stated.stated_precision
+        row.stated_day, row.sort_at = stated.stated_day, stated.sort_at
+    else:
+        row.set_stated(stated_time(stated))
     row.key = row.key or new_key(issue, stem)
     for json_column in (f for f in row._meta.concrete_fields if isinstance(f, models.JSONField)):
         setattr(row, json_column.attname, _storable(json_column.name, getattr(row, json_column.attname)))
@@ -69,7 +92,6 @@ def record_row(
     if find_statement(issue, row.key) is not None:
         raise ValidationError({"key": f"{row.key} is already recorded"})
     _check(row)
-    record(row)
     return row
 
 
@@ -83,6 +105,11 @@ def _storable(field: str, value: Any) -> Any:
 def _check(row: IssueRecord) -> None:
     if isinstance(row, Correction) and find_statement(row.issue, row.target) is None:
         raise ValidationError({"target": f"nothing is recorded under {row.target!r}"})
+    if isinstance(row, LaterFact):
+        target = find_statement(row.issue, row.target)
+        check_fact(row, target.row if target else None)
+    if isinstance(row, Receipt) and row.independent and row.is_own_verifier:
+        raise ValidationError({"independent": f"{row.verified_by} made it; somebody else has to verify it"})
     if isinstance(row, Review):
         _check_review(row)
     if isinstance(row, Witness) and row.outcome != Witness.Outcome.DEVICE_OOM:
@@ -159,19 +186,19 @@ def decide(
     """Accept, edit or reject a proposal; an accepted one makes its record.
 
     ``values`` holds what the record needs beside the proposal: for a commit ``change`` and ``state``, for a
-    size ``label`` and perhaps ``witness``, for a pull request ``title``, for a receipt ``label``; for an
-    edited one also what differs.
+    size ``label`` and perhaps ``witness``, for a pull request ``title``, for a receipt ``label``, for a
+    verdict
+    ``change``, for a failure ``title`` and ``decision``; for an edited one also what differs.
     Raises ``ValidationError`` by field, also for a proposal that is already decided.
     """
     issue = proposal.issue
-    locked_issue(*issue.address)
-    if ProposalDecision.objects.filter(proposal=proposal).exists():
-        raise ValidationError({"verdict": "this proposal is already decided"})
+    lock(issue)
     made: IssueRecord | None = None
     if verdict != ProposalDecision.Verdict.REJECTED:
-        made = _made_from(proposal, {**proposal.value, **(values or {})})
-        made.stated_in, made.sentence = proposal.stated_in, proposal.sentence
-        _record_as_stated(issue, made, proposal)
+        made = proposed_row(proposal, values)
+        record(made)
+    else:
+        _check_undecided(proposal)
     decision = ProposalDecision(
         proposal=proposal, verdict=verdict, made=made.key if made else "", note=note,
         key=proposal.key.replace("proposal-", "decision-", 1),
@@ -180,31 +207,73 @@ def decide(
     return decision
 
 
-def _record_as_stated(issue: TrackedIssue, made: IssueRecord, proposal: Proposal) -> None:
-    """The record bears the time of the statement that it comes from, not of the click."""
-    made.issue, made.origin = issue, Origin.STAFF
-    made.stated_words, made.stated_precision = proposal.stated_words, proposal.stated_precision
-    made.stated_day, made.sort_at = proposal.stated_day, proposal.sort_at
-    made.key = new_key(issue, proposal.kind)
-    made.clean_fields()
-    record(made)
+def proposed_row(proposal: Proposal, values: dict[str, Any] | None = None) -> IssueRecord:
+    """The record that accepting ``proposal`` with ``values`` would make, checked and not recorded.
+
+    Raises ``ValidationError`` by field.
+    """
+    _check_undecided(proposal)
+    made = _made_from(proposal, {**proposal.value, **(values or {})})
+    made.stated_in, made.sentence = proposal.stated_in, proposal.sentence
+    return checked_row(proposal.issue, made, proposal.kind, proposal)
+
+
+def _check_undecided(proposal: Proposal) -> None:
+    if ProposalDecision.objects.filter(proposal=proposal).exists():
+        raise ValidationError({"verdict": "this proposal is already decided"})
+
+
+def doubts(row: IssueRecord) -> list[str]:
+    """What a reviewer should know before recording ``row``: a hash that nothing else names."""
+    sha = getattr(row, "sha", "") or getattr(row, "head_sha", "")
+    if not sha or _is_named(row.issue, sha):
+        return []
+    return [f"{sha} stands in no text of this issue and in no recorded head. Is it the right one?"]
+
+
+def _is_named(issue: TrackedIssue, sha: str) -> bool:
+    short = sha[:7]
+    texts = (issue.threaditem_rows, issue.statusupdate_rows, issue.issueversion_rows)
+    named = any(rows.filter(body__contains=short).exists() for rows in texts)
+    return named or issue.changehead_rows.filter(sha__startswith=short).exists()
 
 
 def _made_from(proposal: Proposal, values: dict[str, Any]) -> IssueRecord:
-    if proposal.kind == Proposal.Kind.CHANGE:
+    kind = proposal.kind
+    if kind == Proposal.Kind.CHANGE:
         own = values["repository"].lower() == proposal.issue.repository.lower()
         return Change(
             repository="" if own else values["repository"],
             number=values["number"],
             title=values.get("title", ""),
         )
-    if proposal.kind == Proposal.Kind.COMMIT:
-        if not isinstance(values.get("change"), Change):
-            raise ValidationError({"change": "choose the change that this commit is a head of"})
-        return ChangeHead(change=values["change"], sha=values["sha"], state=values.get("state", ""))
-    if proposal.kind == Proposal.Kind.RECEIPT:
+    if kind == Proposal.Kind.COMMIT:
+        change = _change_of(values, "choose the change that this commit is a head of")
+        return ChangeHead(change=change, sha=values["sha"], state=values.get("state", ""))
+    if kind == Proposal.Kind.VERDICT:
+        change = _change_of(values, "choose the change that this verdict is about")
+        return Review(
+            change=change, head_sha=values.get("head_sha", ""), reviewer=values.get("reviewer", ""),
+            verdict=values["verdict_given"] if "verdict_given" in values else values["verdict"],
+            withdraws=values.get("withdraws"),
+        )  # fmt: skip
+    if kind == Proposal.Kind.FAILURE:
+        request: Any = values.get("failed_request_bytes")
+        return Witness(
+            title=values.get("title", ""), decision=values.get("decision") or Witness.Decision.ADMITTED,
+            outcome=values["outcome"], failed_request_bytes=request,
+            failed_request_words=values.get("failed_request_words", ""),
+        )  # fmt: skip
+    if kind == Proposal.Kind.RECEIPT:
         return Receipt(label=values.get("label", ""), location=values["location"], sha256=values["sha256"])
     return Measurement(
         label=values.get("label", ""), size_bytes=values["size_bytes"], witness=values.get("witness"),
-        basis=values.get("basis") or Measurement.Basis.OTHER,
+        size_words=values.get("size_words", ""), basis=values.get("basis") or Measurement.Basis.OTHER,
     )  # fmt: skip
+
+
+def _change_of(values: dict[str, Any], missing: str) -> Change:
+    change = values.get("change")
+    if not isinstance(change, Change):
+        raise ValidationError({"change": missing})
+    return change

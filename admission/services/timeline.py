@@ -25,9 +25,18 @@ from admission.models import (
     TrackedIssue,
     Witness,
 )
-from admission.models.base import IssueRecord
+from admission.models.base import IssueRecord, Origin
 from admission.services.exchange import SECTIONS
-from admission.services.standing import StandingStatus, corrections, statuses, until
+from admission.services.importing import DELETED
+from admission.services.standing import (
+    AsOf,
+    StandingStatus,
+    corrections,
+    statuses,
+    until,
+    worded_by,
+    words_are_kept,
+)
 
 BODY_SHOWN = 20_000
 """Characters of a body that a list shows; the statement's own page has more, its text address all."""
@@ -51,14 +60,38 @@ KINDS: dict[str, tuple[type[IssueRecord], str]] = {
 
 @dataclass
 class Entry:
-    """One line of the timeline: a row, its latest wording, and what was said about it later."""
+    """One line of the timeline: a row, its latest wording, and what was said about it later.
+
+    ``words`` is the row that words a comment, ``kept`` False where no text is kept from the moment asked
+    about.
+    """
 
     kind: str
     row: Any
     body: str = ""
     cut: bool = False
     status: StandingStatus | None = None
+    words: Any = None
+    kept: bool = True
     corrections: list[Correction] = field(default_factory=list)
+
+    @property
+    def deleted(self) -> bool:
+        """Whether its thread no longer has the comment."""
+        return self.words is not None and self.words.event == DELETED
+
+    @property
+    def edited(self) -> bool:
+        """Whether the words shown are not the first ones."""
+        if self.words is None or self.words.pk == self.row.pk or self.deleted:
+            return False
+        # A record's summary in the source's own words is no edit.
+        return not (self.row.origin == Origin.RECORD and self.words.revises_id == self.row.pk)
+
+    @property
+    def dated_ahead(self) -> bool:
+        """Whether its date was still to come when it was seen."""
+        return self.status.dated_ahead if self.status else self.row.dated_ahead
 
     @property
     def superseded(self) -> bool:
@@ -67,7 +100,7 @@ class Entry:
         )
 
 
-def _rows(issue: TrackedIssue, kind: str, as_of: dt.date | None) -> QuerySet[Any]:
+def _rows(issue: TrackedIssue, kind: str, as_of: AsOf) -> QuerySet[Any]:
     model, _ = KINDS[kind]
     rows = until(issue.rows(model), as_of)
     if kind == "comment":
@@ -82,7 +115,7 @@ def _rows(issue: TrackedIssue, kind: str, as_of: dt.date | None) -> QuerySet[Any
 class Timeline:
     """The entries of an issue, newest first, as Django's paginator wants them: ``count`` and slices."""
 
-    def __init__(self, issue: TrackedIssue, as_of: dt.date | None = None, kind: str = "") -> None:
+    def __init__(self, issue: TrackedIssue, as_of: AsOf = None, kind: str = "") -> None:
         self.issue, self.as_of = issue, as_of
         self.kinds = [kind] if kind in KINDS else list(KINDS)
         self._standing: list[StandingStatus] | None = None
@@ -111,37 +144,41 @@ class Timeline:
         rows = {(kind, row.pk): row for kind, pks in wanted.items() for row in _loaded(kind, pks)}
         said = corrections(self.issue, self.as_of)
         standing = {s.original.pk: s for s in statuses(self.issue, self.as_of)} if "status" in wanted else {}
-        edited = self._edited(wanted.get("comment", []))
+        words = self._words([rows["comment", pk] for pk in wanted.get("comment", [])])
         texts = self._texts(
-            [standing[pk].update.pk for pk in wanted.get("status", [])],
-            [edited.get(pk, pk) for pk in wanted.get("comment", [])],
+            [standing[pk].update.pk for pk in wanted.get("status", [])], [row.pk for row in words.values()]
         )
         entries = []
         for kind, pk, _ in found:
             entry = Entry(kind, rows[kind, pk])
             if kind == "status":
                 entry.status = standing[pk]
-                entry.row = entry.status.update
-            text = texts.get((kind, entry.row.pk if kind == "status" else edited.get(pk, pk)), "")
+                entry.row, entry.kept = entry.status.update, entry.status.kept
+            if kind == "comment":
+                entry.words, entry.kept = words[pk], words_are_kept(words[pk], self.as_of)
+            worded = entry.words.pk if entry.words is not None else entry.row.pk
+            text = texts.get((kind, worded), "") if entry.kept else ""
             entry.body, entry.cut = text[:BODY_SHOWN], len(text) > BODY_SHOWN
             keys = {rows[kind, pk].key, entry.row.key}
             entry.corrections = [c for key in sorted(keys) for c in said.get(key, [])]
             entries.append(entry)
         return entries
 
-    def _edited(self, pks: list[int]) -> dict[int, int]:
-        """The latest wording of each edited comment among ``pks``."""
-        if not pks:
+    def _words(self, comments: list[ThreadItem]) -> dict[int, ThreadItem]:
+        """The row that words each comment, as it was seen or dated by then."""
+        words = {row.pk: row for row in comments}
+        if not words:
             return {}
-        roots = {pk: pk for pk in pks}
-        rows = self.issue.threaditem_rows.filter(revises__isnull=False).order_by("id")
-        latest: dict[int, int] = {}
-        for pk, before in rows.values_list("pk", "revises_id"):
-            root = roots.get(before)
-            if root is not None:
-                roots[pk] = root
-                latest[root] = pk
-        return latest
+        roots = {row.pk: row for row in comments}
+        rows = self.issue.threaditem_rows.filter(revises__isnull=False).order_by("id").defer("body", "raw")
+        for row in rows:
+            root = roots.get(row.revises_id or 0)
+            if root is None:
+                continue
+            roots[row.pk] = root
+            if worded_by(row, self.as_of, root):
+                words[root.pk] = row
+        return words
 
     def _texts(self, status_pks: list[int], comment_pks: list[int]) -> dict[tuple[str, int], str]:
         # One character more than is shown tells whether something was cut.
@@ -164,7 +201,7 @@ def _loaded(kind: str, pks: list[int]) -> list[Any]:
     return list(rows.defer("body") if kind in ("status", "comment", "event") else rows)
 
 
-def comments_per_day(issue: TrackedIssue, as_of: dt.date | None = None) -> list[tuple[dt.date, int]]:
+def comments_per_day(issue: TrackedIssue, as_of: AsOf = None) -> list[tuple[dt.date, int]]:
     """How many comments were made on each day, in time. One query, however many there are."""
     return list(
         _rows(issue, "comment", as_of)
@@ -174,7 +211,7 @@ def comments_per_day(issue: TrackedIssue, as_of: dt.date | None = None) -> list[
     )
 
 
-def kind_counts(issue: TrackedIssue, as_of: dt.date | None = None) -> dict[str, int]:
+def kind_counts(issue: TrackedIssue, as_of: AsOf = None) -> dict[str, int]:
     """How many entries of each kind there are, without the kinds that have none."""
     parts = [
         _rows(issue, kind, as_of).order_by().annotate(part=Value(kind)).values_list("part", "pk")

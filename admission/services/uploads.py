@@ -14,7 +14,7 @@ from admission import estimator
 from admission.models import Measurement, RecordedReplay, StatusUpdate, TrackedIssue, Witness
 from admission.models.base import IssueRecord, Origin
 from admission.services.exchange import as_plain
-from admission.services.importing import locked_issue
+from admission.services.identity import lock
 from admission.services.recording import record_row, stated_time
 from admission.services.timeline import find_statement
 
@@ -43,7 +43,7 @@ def record_once(
     the time of one that stands.
     Raises ``ValidationError`` by field, ``OtherContent`` for a key that stands with other content.
     """
-    locked_issue(*issue.address)
+    lock(issue)
     if isinstance(row, StatusUpdate):
         row.heading = row.heading or row.claim
     found = find_statement(issue, row.key) if row.key else None

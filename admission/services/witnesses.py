@@ -9,15 +9,15 @@ A refusal is never an over-refusal because something larger once ran: that is th
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from admission.models import Measurement, RecordedReplay, TrackedIssue, Witness
-from admission.services.standing import until
+from admission.models import LaterFact, Measurement, RecordedReplay, TrackedIssue, Witness
+from admission.services.facts import later_facts, with_facts
+from admission.services.standing import AsOf, until
 
 
 class WitnessClass(StrEnum):
@@ -56,7 +56,7 @@ def classify(decision: str, outcome: str, *, usable_exceeded: bool = False) -> W
     return found
 
 
-def with_usable_exceeded(rows: QuerySet[Witness], as_of: dt.date | None = None) -> QuerySet[Witness]:
+def with_usable_exceeded(rows: QuerySet[Witness], as_of: AsOf = None) -> QuerySet[Witness]:
     """``rows`` with the column ``usable_exceeded``: :attr:`ScoredWitness.usable_exceeded` as a query."""
     above = until(Measurement.objects.all(), as_of).filter(
         witness=OuterRef("pk"),
@@ -73,6 +73,7 @@ class ScoredWitness:
     witness: Witness
     measurements: list[Measurement] = field(default_factory=list)
     replays: list[RecordedReplay] = field(default_factory=list)
+    facts: list[LaterFact] = field(default_factory=list)
 
     @property
     def name(self) -> WitnessClass:
@@ -145,19 +146,35 @@ class ClassCounts:
         return self.total - self.unscored
 
 
-def scored_witnesses(issue: TrackedIssue, as_of: dt.date | None = None) -> list[ScoredWitness]:
-    """Every witness in time, with its measurements and recorded replays. Three queries."""
+def scored_witnesses(issue: TrackedIssue, as_of: AsOf = None) -> list[ScoredWitness]:
+    """Every witness in time, with what was measured, replayed and stated later. Four queries."""
     rows = until(issue.witness_rows.all().select_related("contradicted_by", "same_shape_as"), as_of)
-    found = {row.pk: ScoredWitness(row) for row in rows.order_by("sort_at", "id")}
-    for scored in found.values():
-        for other in (scored.witness.contradicted_by, scored.witness.same_shape_as):
+    facts = later_facts(issue, as_of)
+    scored = scored_of(
+        with_facts(rows.order_by("sort_at", "id"), facts),
+        until(issue.measurement_rows.all(), as_of).order_by("id"),
+        until(issue.recordedreplay_rows.all().defer("document").order_by("id"), as_of),
+        facts,
+    )
+    for row in scored:
+        for other in (row.witness.contradicted_by, row.witness.same_shape_as):
             if other is not None:
                 other.issue = issue
-    for measurement in until(issue.measurement_rows.all(), as_of).order_by("id"):
+    return scored
+
+
+def scored_of(
+    witnesses: Iterable[Witness],
+    measurements: Iterable[Measurement],
+    replays: Iterable[RecordedReplay],
+    facts: dict[str, list[LaterFact]],
+) -> list[ScoredWitness]:
+    """``scored_witnesses`` of one issue's rows; ``witnesses`` are in time and carry their facts."""
+    found = {row.pk: ScoredWitness(row, facts=facts.get(row.key, [])) for row in witnesses}
+    for measurement in measurements:
         if measurement.witness_id in found:
             found[measurement.witness_id].measurements.append(measurement)
-    replays = issue.recordedreplay_rows.all().defer("document").order_by("id")
-    for replay in until(replays, as_of):
+    for replay in replays:
         if replay.witness_id in found:
             found[replay.witness_id].replays.append(replay)
     return list(found.values())

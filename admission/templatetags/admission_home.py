@@ -6,12 +6,12 @@ from typing import Any
 
 from django import template
 
-from admission.services.overview import issue_cards
+from admission.services.summaries import CARDS, summaries
 
 register = template.Library()
 
 
 @register.inclusion_tag("admission/_cards.html")
 def tracked_issue_cards() -> dict[str, Any]:
-    """One card per tracked issue: title, what holds and since when, open questions."""
-    return {"cards": issue_cards()}
+    """The issues last spoken about: title, what holds and since when, open questions."""
+    return {"cards": summaries()[:CARDS]}

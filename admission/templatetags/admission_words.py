@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django import template
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from admission.dates import Precision
 from admission.marks import CLASS_MARKS, LOOKS_LIKE, VERDICT_MARKS
+from admission.models import TrackedIssue
 from admission.text import first_line, to_html
 from rlvram_site.templatetags.display import NOTHING, bytes_gib, utc
 
@@ -18,9 +20,15 @@ register.filter("first_line", first_line)
 
 
 @register.filter
-def markdown(text: str, repository: str = "") -> SafeString:
-    """A statement's text as sanitised HTML; bare numbers and hashes point to ``repository``."""
-    return to_html(text, repository)
+def markdown(text: str, issue: TrackedIssue | None = None) -> SafeString:
+    """A statement's text as sanitised HTML; bare numbers and hashes point to the repository of ``issue``."""
+    return to_html(text, issue.repository, issue.forge) if issue is not None else to_html(text)
+
+
+@register.simple_tag
+def issue_url(name: str, issue: TrackedIssue, *more: Any) -> str:
+    """The address of a page of ``issue``, whichever forge it is on."""
+    return reverse(name, args=[*issue.address, *more])
 
 
 @register.filter
@@ -34,6 +42,12 @@ def stated(row: Any) -> str:
     unknown = " or later" if row.stated_precision == Precision.UNKNOWN else ""
     day = row.stated_day.isoformat()
     return format_html('<time datetime="{}">{}</time>{}{}', day, day, unknown, more)
+
+
+@register.filter
+def kind_of(row: Any) -> str:
+    """What kind of record a row is, in words."""
+    return str(row._meta.verbose_name)
 
 
 @register.filter

@@ -6,6 +6,7 @@ which is a field). Events of kinds that nobody here knows are kept like the othe
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
 import re
@@ -69,20 +70,32 @@ KNOWN_EVENTS = frozenset(
     ]
 )
 _OWN_URL = re.compile(
-    r"^https?://(?:api\.)?[\w.-]+/(?:repos/)?(?P<owner>[\w.-]+)/(?P<name>[\w.-]+)/issues/(?P<number>\d+)(?:[/#?].*)?$"
+    r"^https?://(?P<host>[\w.-]+(?::\d{1,5})?)/(?:api/v\d/)?(?:repos/)?"
+    r"(?P<owner>[\w.-]+)/(?P<name>[\w.-]+)/issues/(?P<number>\d+)(?:[/#?].*)?$"
+)
+_REPOSITORY_URL = re.compile(
+    r"^https?://(?P<host>[\w.-]+(?::\d{1,5})?)/(?:.*/)?repos/(?P<owner>[\w.-]+)/(?P<name>[\w.-]+)/?$"
+)
+# What an export says about a moment rather than about the issue.
+_PASSING = frozenset(
+    ["updated_at", "comments", "reactions", "active_lock_reason", "performed_via_github_app"]
 )
 
 
 @dataclass(frozen=True)
 class ExportedIssue:
-    """The issue object. ``declared_comments`` is what the issue itself counts."""
+    """The issue object. ``declared_comments`` is what the issue itself counts; ``body`` is None if not given.
 
+    ``host`` is where people read it (never an API's own name), ``forge_id`` the forge's id or empty.
+    """
+
+    host: str
     owner: str
     name: str
     number: int
     url: str
     title: str
-    body: str
+    body: str | None
     account: str
     created: dates.StatedTime
     updated: dates.StatedTime
@@ -93,6 +106,26 @@ class ExportedIssue:
     @property
     def full_name(self) -> str:
         return f"{self.owner}/{self.name}#{self.number}"
+
+    @property
+    def forge_id(self) -> str:
+        """The forge's own id of the issue; empty when the export has none."""
+        given = self.raw.get("id")
+        return (
+            str(given)
+            if isinstance(given, int) and not isinstance(given, bool) and 0 < given < 10**30
+            else ""
+        )
+
+    @property
+    def seen(self) -> dt.datetime:
+        """The last moment at which its words are known to have stood; a day's end where only days are."""
+        return self.updated.last
+
+
+def lasting(raw: dict[str, Any]) -> dict[str, Any]:
+    """An issue object without what changes by itself: a newer time alone is no news."""
+    return {key: value for key, value in raw.items() if key not in _PASSING}
 
 
 @dataclass(frozen=True)
@@ -108,6 +141,8 @@ class ExportedItem:
     signed_name: str
     body: str
     raw: dict[str, Any]
+    edited: dates.StatedTime | None = None
+    """When the source says that these words were written, if it does."""
 
     @property
     def is_comment(self) -> bool:
@@ -136,7 +171,7 @@ def read_issue(text: str, name: str) -> ExportedIssue:
         raise ExportError(
             f"{name} is an answer of the API that says {_text(issue, 'message')!r}, not an issue"
         )
-    owner, repository, number = _identity(issue, name)
+    host, owner, repository, number = _identity(issue, name)
     days_only = _days_only([issue])
     created = _time(issue, "created_at", name, days_only)
     updated = _time(issue, "updated_at", name, days_only) if issue.get("updated_at") else created
@@ -150,17 +185,18 @@ def read_issue(text: str, name: str) -> ExportedIssue:
     if body is not None and not isinstance(body, str):
         raise ExportError(f"{name}: body is {type(body).__name__}; expected text or null")
     return ExportedIssue(
-        owner, repository, number, _url(issue.get("html_url")), title, body or "", _account(issue), created,
+        host, owner, repository, number, _url(issue.get("html_url")), title, body, _account(issue), created,
         updated, declared, _text(issue, "state"),
         {key: value for key, value in issue.items() if key not in ("title", "body")},
     )  # fmt: skip
 
 
-def _identity(issue: dict[str, Any], name: str) -> tuple[str, str, int]:
+def _identity(issue: dict[str, Any], name: str) -> tuple[str, str, str, int]:
     number = issue.get("number")
     if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 2**31 - 1:
         raise ExportError(f"{name}: number is {number!r:.60}; expected the issue's number")
     said: dict[tuple[str, str], str] = {}
+    hosts: dict[str, str] = {}
     for key in ("html_url", "url"):
         value = issue.get(key)
         if not isinstance(value, str):
@@ -170,19 +206,29 @@ def _identity(issue: dict[str, Any], name: str) -> tuple[str, str, int]:
             if int(match["number"]) != number:
                 raise ExportError(f"{name}: number is {number}, but {key} is {value[:200]!r}")
             said[(match["owner"], match["name"])] = key
+            hosts.setdefault(people_s_host(match["host"]), key)
     value = issue.get("repository_url")
-    named = re.search(r"/repos/([\w.-]+)/([\w.-]+)/?$", value) if isinstance(value, str) else None
+    named = _REPOSITORY_URL.match(value) if isinstance(value, str) else None
     if named:
-        said[(named[1], named[2])] = "repository_url"
+        said[(named["owner"], named["name"])] = "repository_url"
+        hosts.setdefault(people_s_host(named["host"]), "repository_url")
     if not said:
         raise ExportError(f"{name}: neither html_url, url nor repository_url names a repository")
     if len({(owner.lower(), repository.lower()) for owner, repository in said}) > 1:
         places = ", ".join(f"{key} says {owner}/{repository}" for (owner, repository), key in said.items())
         raise ExportError(f"{name} names different repositories: {places}")
+    if len(hosts) > 1:
+        places = ", ".join(f"{key} says {host}" for host, key in hosts.items())
+        raise ExportError(f"{name} names different hosts: {places}")
     owner, repository = next(iter(said))
     if max(len(owner), len(repository)) > 100:
         raise ExportError(f"{name}: the repository's name is longer than 100 characters")
-    return owner, repository, number
+    return next(iter(hosts)), owner, repository, number
+
+
+def people_s_host(host: str) -> str:
+    """The host where people read what ``host`` answers programs: github.com for api.github.com."""
+    return re.sub(r"^(?:api|www)\.(?=.*\.)", "", host.lower())
 
 
 def read_timeline(text: str, name: str, issue: ExportedIssue) -> list[ExportedItem]:
@@ -217,7 +263,7 @@ def _items(raw_items: list[dict[str, Any]], name: str, issue: ExportedIssue) -> 
     items = []
     for position, raw in enumerate(raw_items, 1):
         where = f"{name}, event {position}"
-        identity = _item_identity(raw)
+        identity = item_identity(raw)
         if identity in seen:
             continue
         seen.add(identity)
@@ -237,19 +283,39 @@ def _items(raw_items: list[dict[str, Any]], name: str, issue: ExportedIssue) -> 
                 position, raw["event"], identity, stated, _url(raw.get("html_url")), _account(raw),
                 signed_name(body or "") if raw["event"] == "commented" else "", body or "",
                 {key: value for key, value in raw.items() if key != "body"},
+                _time(raw, "updated_at", where, days_only) if raw.get("updated_at") else None,
             )
         )  # fmt: skip
     return items
 
 
-def _item_identity(raw: dict[str, Any]) -> str:
+def item_identity(raw: dict[str, Any]) -> str:
+    """A name for a comment or event that stays the same in every export.
+
+    Without an id it is what it is that names it: kind, moment, who, and what it is about, not the state in
+    which an export happens to show the thing.
+    """
     number = raw.get("id")
     if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 10**30:
         return str(number)
     node = raw.get("node_id") or raw.get("sha")
     if isinstance(node, str) and node:
         return hashlib.sha256(node.encode()).hexdigest()[:16]
-    return hashlib.sha256(json.dumps(raw, sort_keys=True).encode()).hexdigest()[:16]
+    essence = {key: _essence(value) for key, value in raw.items() if key not in _PASSING}
+    essence.pop("author_association", None)
+    return hashlib.sha256(json.dumps(essence, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _essence(value: Any) -> Any:
+    """What a value is about: people, issues, labels and the like by their names alone."""
+    if isinstance(value, list):
+        return [_essence(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    for key in ("login", "html_url", "id", "sha", "name", "title"):
+        if isinstance(value.get(key), str | int):
+            return value[key]
+    return {key: _essence(item) for key, item in value.items() if key not in _PASSING}
 
 
 def _check_owner(item: dict[str, Any], where: str, issue: ExportedIssue) -> None:
@@ -259,10 +325,13 @@ def _check_owner(item: dict[str, Any], where: str, issue: ExportedIssue) -> None
         if match is None:
             continue
         named = (match["owner"].lower(), match["name"].lower(), int(match["number"]))
-        if named != (issue.owner.lower(), issue.name.lower(), issue.number):
+        elsewhere = people_s_host(match["host"]) != issue.host
+        if elsewhere or named != (issue.owner.lower(), issue.name.lower(), issue.number):
+            theirs = f" at {people_s_host(match['host'])}" if elsewhere else ""
+            ours = f" at {issue.host}" if elsewhere else ""
             raise ExportError(
-                f"{where} belongs to {match['owner']}/{match['name']}#{match['number']}, "
-                f"the issue is {issue.full_name}"
+                f"{where} belongs to {match['owner']}/{match['name']}#{match['number']}{theirs}, "
+                f"the issue is {issue.full_name}{ours}"
             )
 
 

@@ -1,10 +1,11 @@
-"""What a text names: pull requests, commits, receipts and sizes, each with the sentence around it."""
+"""What a text names: changes, commits, receipts, sizes, verdicts, failures, each with its sentence."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 MAX_SENTENCE = 600
@@ -27,6 +28,30 @@ CHANGE = re.compile(
 )
 COMMIT = re.compile(rf"(?<![\w/.-]){_SHA}(?![\w-])")
 SIZE = re.compile(r"(?<![\w.,])(?P<number>\d{1,3}(?:,\d{3})+|\d{4,18})(?:\s*B\b|[\s-]+bytes?\b)")
+UNITS = {
+    "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+    "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
+}  # fmt: skip
+ROUNDED = re.compile(
+    r"(?<![\w.,])(?P<number>(?:\d{1,3}(?:,\d{3})+|\d{1,12})(?:\.\d{1,9})?)[\s-]?(?P<unit>[KMGT]iB|[kKMGT]B)\b"
+)
+# Words that reviewers set off in capitals or that only a review uses; "clear" in running text is none.
+VERDICT = re.compile(
+    r"\b(?:(?P<withdrawn>WITHDRAWN|(?i:clearance\b[^.\n]{0,60}\bwithdrawn))"
+    r"|(?P<changes_required>CHANGES (?:REQUIRED|REQUESTED)|(?i:changes requested|requested changes))"
+    r"|(?P<inconclusive>INCONCLUSIVE)"
+    r"|(?P<clear>CLEAR|LGTM|(?i:approved these changes)))\b"
+)
+OUT_OF_MEMORY = re.compile(
+    r"\b(?:OutOfMemoryError|(?:CUDA )?out of (?:device |GPU |CUDA )?memory"
+    r"|(?:hard-)?OOM(?:s|ed|'d|-?killed)?)\b",
+    re.IGNORECASE,
+)
+REQUEST = re.compile(
+    r"(?:tried to allocate|request(?:ing|ed)?(?: of)?|asking(?: for)?|allocate)\s+"
+    r"(?P<size>[\d,.]+[\s-]?(?:[KMGT]iB|[kKMGT]?B)\b)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -78,6 +103,51 @@ def _all(text: str) -> Iterator[Mention]:
     for match in SIZE.finditer(text):
         value = {"size_bytes": int(match["number"].replace(",", ""))}
         yield _mention("size", text, match.start(), match.end(), value)
+    for match in ROUNDED.finditer(text):
+        if (size := size_of(match[0])) is not None:
+            value = {"size_bytes": size, "size_words": match[0]}
+            yield _mention("size", text, match.start(), match.end(), value)
+    yield from _verdicts(text)
+    yield from _failures(text)
+
+
+def size_of(words: str) -> int | None:
+    """The bytes that ``3.25 GiB`` or ``6,713,560,268 B`` means; None for what is no size."""
+    match = re.fullmatch(
+        r"(?P<number>[\d,]+(?:\.\d+)?)[\s-]?(?P<unit>[KMGT]iB|[kKMGT]?B|bytes?)", words.strip()
+    )
+    if match is None:
+        return None
+    unit = "B" if match["unit"].startswith("byte") else match["unit"]
+    try:
+        size = int(Decimal(match["number"].replace(",", "")) * UNITS[unit])
+    except InvalidOperation:
+        return None
+    return size if size < 2**63 else None
+
+
+def _verdicts(text: str) -> Iterator[Mention]:
+    for match in VERDICT.finditer(text):
+        said = sentence(text, match.start(), match.end())
+        head = next((m[0] for m in COMMIT.finditer(said) if len(m[0]) <= 40), "")
+        value = {"verdict": match.lastgroup, "head_sha": head}
+        yield _mention("verdict", text, match.start(), match.end(), value)
+
+
+def _failures(text: str) -> Iterator[Mention]:
+    """One for each sentence that tells of a run out of memory, with the request that failed if it says."""
+    seen: set[str] = set()
+    for match in OUT_OF_MEMORY.finditer(text):
+        said = sentence(text, match.start(), match.end())
+        # A message goes on after its first full stop: "CUDA out of memory. Tried to allocate 3.25 GiB."
+        around = REQUEST.search(text, match.end(), match.end() + 200) or REQUEST.search(said)
+        words = around["size"].strip(" .,") if around else ""
+        value: dict[str, Any] = {"outcome": "device_oom"}
+        if words and (size := size_of(words)) is not None:
+            value |= {"failed_request_bytes": size, "failed_request_words": words}
+        if said not in seen:
+            seen.add(said)
+            yield _mention("failure", text, match.start(), match.end(), value)
 
 
 def _mention(kind: str, text: str, start: int, end: int, value: dict[str, Any]) -> Mention:

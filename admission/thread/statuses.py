@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from admission import dates
+from admission.thread.signatures import signed_name
 
 MAX_LEAD = 60
 MAX_CLAIM = 160
@@ -167,7 +168,7 @@ def _finished(block: _Open) -> StatusBlock:
         claim = "original report"
     elif block.rest and not long_rest:
         claim = block.rest
-    elif long_rest and block.label:
+    elif long_rest and block.label and not _STATUS_WORDS.match(block.label):
         claim = block.label
     else:
         claim = _first_sentence(block.rest or body) or block.label or "no claim stated"
@@ -180,10 +181,15 @@ def _finished(block: _Open) -> StatusBlock:
     return StatusBlock(head, claim, body, block.stated, block.signed, block.preserved)
 
 
+def _plain(line: str) -> str:
+    """``line`` without the marks around it; the ``#`` of a reference stays."""
+    return re.sub(r"^(?:#(?!\d)|[^\w#(\[“\"'])+", "", line.strip()).rstrip(_MARKUP)
+
+
 def _first_sentence(text: str) -> str:
     line = next((line for line in map(str.strip, text.splitlines()) if line), "")
     end = re.search(r"[.!?](?=\s|$)", line)
-    sentence = (line[: end.end()] if end else line).strip(_MARKUP)
+    sentence = _plain(line[: end.end()] if end else line)
     return sentence if len(sentence) <= MAX_CLAIM else f"{sentence[: MAX_CLAIM - 1].rstrip()}…"
 
 
@@ -196,3 +202,32 @@ def _ordered(blocks: list[StatusBlock]) -> list[StatusBlock]:
         dated.reverse()
     dated.sort(key=lambda block: block.stated.sort_at if block.stated else dt.datetime.min)
     return [block for block in blocks if block.stated is None] + dated
+
+
+_KEEPS_OPEN = re.compile(
+    r"\b(?:keep|keeping|leave|leaving)\s+(?:#\d+|this(?:\s+issue)?|it|the\s+issue)\s+open\b", re.IGNORECASE
+)
+_STATES = re.compile(
+    r"^(?:(?:current|latest|overall|short)\s+)?"
+    r"(?:status|state of (?:this|the) issue|reconciled|reconciliation)\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r".+?[.!?](?=\s|$)|.+$", re.DOTALL)
+
+
+def status_claim(comment: str) -> str:
+    """What a comment claims about the issue, if its first sentences say where that stands; else empty.
+
+    A comment counts that opens with a word for status, or that says at once to keep the issue open.
+    """
+    text = comment.lstrip()
+    if signed_name(text):
+        text = re.sub(r"^.*?(?::\**\s|\s[—–]\s)", "", text, count=1, flags=re.DOTALL)
+    first_paragraph = text.lstrip()[:600].split("\n\n")[0]
+    sentences = [_plain(m[0]) for m in _SENTENCE.finditer(first_paragraph)][:2]
+    if not sentences or not (_STATES.match(sentences[0]) or any(map(_KEEPS_OPEN.search, sentences))):
+        return ""
+    both = " ".join(sentences)
+    claim = both if len(sentences) > 1 and len(both) <= MAX_CLAIM else sentences[0]
+    claim = " ".join(claim.split())
+    return claim if len(claim) <= MAX_CLAIM else f"{claim[: MAX_CLAIM - 1].rstrip()}…"

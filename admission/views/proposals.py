@@ -6,22 +6,23 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from admission.forms import ProposalForm
-from admission.models import Proposal, TrackedIssue
-from admission.services.recording import decide
-from admission.views.common import as_of, find_issue, page_context, staff_only
+from admission.models import Proposal, ProposalDecision, TrackedIssue
+from admission.services.identity import find_issue
+from admission.services.recording import decide, doubts, proposed_row
+from admission.views.common import Preview, answer, as_of, page_context, short_facts, staff_only
 from rlvram_site.access import is_staff
 
 PER_PAGE = 40
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def proposals(request: HttpRequest, owner: str, name: str, number: int) -> HttpResponse:
+def proposals(request: HttpRequest, owner: str, name: str, number: int, host: str = "") -> HttpResponse:
     """Open proposals with a form each for staff; decided ones below with what came of them."""
-    issue = find_issue(owner, name, number)
+    issue = find_issue(owner, name, number, host)
     if request.method == "POST":
         return _decided(request, issue)
     return _page(request, issue)
@@ -36,8 +37,12 @@ def _decided(request: HttpRequest, issue: TrackedIssue) -> HttpResponse:
     except Proposal.DoesNotExist:
         raise Http404("No such proposal") from None
     form = ProposalForm(request.POST, proposal=proposal)
+    rejected = request.POST.get("verdict") == ProposalDecision.Verdict.REJECTED
     if form.is_valid():
         try:
+            if not rejected and "record" not in request.POST:
+                row = proposed_row(proposal, form.decision()["values"])
+                return _page(request, issue, form, preview=Preview(row, short_facts(row), doubts(row)))
             decision = decide(proposal, **form.decision())
         except ValidationError as error:
             form.add_error(
@@ -45,12 +50,16 @@ def _decided(request: HttpRequest, issue: TrackedIssue) -> HttpResponse:
             )
         else:
             messages.success(request, f"{proposal.found}: {decision.get_verdict_display()}")
-            return redirect(request.get_full_path())
+            return redirect(f"{request.get_full_path()}#open")
     return _page(request, issue, form, status=400)
 
 
 def _page(
-    request: HttpRequest, issue: TrackedIssue, invalid: ProposalForm | None = None, status: int = 200
+    request: HttpRequest,
+    issue: TrackedIssue,
+    sent: ProposalForm | None = None,
+    status: int = 200,
+    preview: Preview | None = None,
 ) -> HttpResponse:
     moment = as_of(request)
     kind = request.GET.get("kind", "")
@@ -62,13 +71,13 @@ def _page(
     if is_staff(request.user):
         choices = ProposalForm.choices_for(issue)
         forms = [
-            invalid
-            if invalid and invalid.proposal.pk == proposal.pk
+            sent
+            if sent and sent.proposal.pk == proposal.pk
             else ProposalForm(proposal=proposal, choices=choices)
             for proposal in page
         ]
     decided = issue.proposaldecision_rows.all().select_related("proposal").order_by("-id")
-    return render(
+    return answer(
         request,
         "admission/proposals.html",
         {
@@ -79,6 +88,8 @@ def _page(
             "decided_count": decided.count(),
             "kinds": Proposal.Kind.choices,
             "kind": kind,
+            "preview": preview,
+            "at": sent.proposal.key if sent else "",
         },
         status=status,
     )

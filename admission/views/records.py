@@ -7,26 +7,26 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.db.models.functions import Length
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from admission.figures.witnesses import DecisionLine, witnesses_figure
 from admission.services.changes import change_rows
+from admission.services.identity import find_issue
 from admission.services.standing import until
 from admission.services.witnesses import ClassCounts, ScoredWitness, WitnessClass, counts, scored_witnesses
-from admission.views.common import as_of, find_issue, page_context
+from admission.views.common import answer, as_of, page_context
 
 RECEIPTS_PER_PAGE = 100
 
 
 @require_safe
-def changes(request: HttpRequest, owner: str, name: str, number: int) -> HttpResponse:
+def changes(request: HttpRequest, owner: str, name: str, number: int, host: str = "") -> HttpResponse:
     """Every change, head by head, with the verdicts given for each."""
-    issue = find_issue(owner, name, number)
+    issue = find_issue(owner, name, number, host)
     moment = as_of(request)
-    rows = change_rows(issue, moment.day)
+    rows = change_rows(issue, moment.moment)
     current = [row.current for row in rows if row.current]
-    return render(
+    return answer(
         request,
         "admission/changes.html",
         {
@@ -42,14 +42,14 @@ def changes(request: HttpRequest, owner: str, name: str, number: int) -> HttpRes
 
 
 @require_safe
-def witnesses(request: HttpRequest, owner: str, name: str, number: int) -> HttpResponse:
+def witnesses(request: HttpRequest, owner: str, name: str, number: int, host: str = "") -> HttpResponse:
     """Every admission decision against what happened, with counts by class."""
-    issue = find_issue(owner, name, number)
+    issue = find_issue(owner, name, number, host)
     moment = as_of(request)
-    rows = scored_witnesses(issue, moment.day)
+    rows = scored_witnesses(issue, moment.moment)
     counted = counts(rows)
     order = list(WitnessClass)
-    return render(
+    return answer(
         request,
         "admission/witnesses.html",
         {
@@ -86,12 +86,12 @@ def decision_lines(rows: list[ScoredWitness]) -> list[DecisionLine]:
 
 
 @require_safe
-def receipts(request: HttpRequest, owner: str, name: str, number: int) -> HttpResponse:
+def receipts(request: HttpRequest, owner: str, name: str, number: int, host: str = "") -> HttpResponse:
     """Where the evidence is, its digests, and who verified it."""
-    issue = find_issue(owner, name, number)
+    issue = find_issue(owner, name, number, host)
     moment = as_of(request)
-    rows = until(issue.receipt_rows.all(), moment.day).order_by("-sort_at", "-id")
-    return render(
+    rows = until(issue.receipt_rows.all(), moment.moment).order_by("-sort_at", "-id")
+    return answer(
         request,
         "admission/receipts.html",
         {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from django.db.models import Max
+from django.db.models import OuterRef, Subquery
 from django.utils.http import parse_etags, quote_etag
 
 from rlvram_site.ledger.models import LedgerEntry, LedgerStream
@@ -16,17 +16,9 @@ _FORM = "1"
 
 def tag_of(streams: Iterable[str], *parts: str) -> str:
     """The entity tag of what is read from ``streams``, under a request that differs by ``parts``."""
-    ends = (
-        LedgerStream.objects.filter(name__in=list(streams))
-        .order_by("name")
-        .annotate(end=Max("entries__sequence"))
-        .values_list("pk", "end")
-    )
-    heads = [
-        LedgerEntry.objects.filter(stream=pk, sequence=end).values_list("sha256", flat=True).first() or ""
-        for pk, end in ends
-        if end is not None
-    ]
+    last = LedgerEntry.objects.filter(stream=OuterRef("pk")).order_by("-sequence").values("sha256")[:1]
+    found = LedgerStream.objects.filter(name__in=list(streams)).order_by("name").annotate(last=Subquery(last))
+    heads = [sha256 for sha256 in found.values_list("last", flat=True) if sha256 is not None]
     return quote_etag(hashlib.sha256("\n".join([_FORM, *heads, *parts]).encode()).hexdigest()[:32])
 
 

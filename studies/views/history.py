@@ -12,6 +12,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
+from rlvram_site.as_of import AsOfError, parse_as_of
 from studies.figures.panel import panel_figure
 from studies.figures.timeline import HistoryMark, history_figure
 from studies.models import Allocation, Amendment, Attempt, Event, Exclusion, NonLaunch, Protocol, Study
@@ -23,34 +24,22 @@ from studies.views.common import get_study, panel_or_problem, study_page
 from studies.views.overview import targets
 
 ITEMS_PER_PAGE = 200
-EARLIEST = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-LATEST = dt.datetime(2200, 1, 1, tzinfo=dt.UTC)
 
 
 class AsOfForm(forms.Form):
-    """The moment to look from. Times are UTC; a time with another offset is converted."""
+    """The moment to look from; ``rlvram_site.as_of`` says how it is read."""
 
     as_of = forms.CharField(
         label="As of (UTC)",
         required=False,
-        max_length=40,
         widget=forms.DateTimeInput(attrs={"type": "datetime-local", "step": "1"}),
     )
 
     def clean_as_of(self) -> dt.datetime | None:
-        text = self.cleaned_data["as_of"].strip()
-        if not text:
-            return None
         try:
-            moment = dt.datetime.fromisoformat(text)
-            moment = moment.replace(tzinfo=dt.UTC) if moment.tzinfo is None else moment.astimezone(dt.UTC)
-        except (ValueError, OverflowError):
-            moment = None
-        if moment is None or not EARLIEST <= moment <= LATEST:
-            raise forms.ValidationError(
-                f"As of is “{text}”, expected a time in UTC such as 2026-09-15T14:30:00"
-            )
-        return moment
+            return parse_as_of(self.cleaned_data["as_of"])
+        except AsOfError as error:
+            raise forms.ValidationError(str(error)) from None
 
 
 @dataclass(frozen=True)

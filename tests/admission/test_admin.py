@@ -7,8 +7,13 @@ from django.apps import apps
 
 from admission.models import Correction, StatusUpdate, Witness
 from admission.services.standing import current_status, statuses
+from rlvram_site.ledger.models import LedgerRecord
 
-MODELS = [model._meta.model_name for model in apps.get_app_config("admission").get_models()]
+MODELS = [
+    model._meta.model_name
+    for model in apps.get_app_config("admission").get_models()
+    if issubclass(model, LedgerRecord)
+]
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -32,9 +32,9 @@ def test_it_carries_every_pull_request_of_the_issue(art_848):
     assert set(Change.objects.exclude(number=None).values_list("number", flat=True)) == PULL_REQUESTS
 
 
-def test_it_carries_ten_statements_and_the_current_one_is_of_september_25(art_848):
+def test_it_carries_eleven_statements_and_the_current_one_is_of_september_25(art_848):
     standing = statuses(art_848)
-    assert len(standing) == 10
+    assert len(standing) == 11
     assert current_status(standing).update.stated_day == dt.date(2026, 9, 25)
 
 
@@ -123,7 +123,7 @@ def test_an_imported_thread_moves_to_another_site_whole(db, tmp_path):
         (lambda d: d.update(issue=None), "issue is missing"),
         (lambda d: d["issue"].update(number=-1), "issue, number"),
         (lambda d: d.update(witnesses={}), "witnesses is dict; expected a list"),
-        (lambda d: d["witnesses"].append(5), "witnesses, entry 20: found int"),
+        (lambda d: d["witnesses"].append(5), "witnesses, entry 38: found int"),
         (lambda d: d["witnesses"][0].update(colour="red"), "unknown field 'colour'"),
         (lambda d: d["witnesses"][3].update(outcome="fine"), "witnesses, entry 4: outcome:"),
         (lambda d: d["witnesses"][3].update(required_bytes=1.5), "found 1.5; expected a whole number"),
@@ -178,7 +178,7 @@ def test_record_and_thread_of_one_issue_are_the_same_statements(order, db):
         else:
             run("import_issue", str(thread.issue), "--timeline", str(thread.timeline))
     issue = TrackedIssue.objects.get()
-    assert len(statuses(issue)) == 10
+    assert len(statuses(issue)) == 11
     assert current_status(statuses(issue)).update.origin == "thread"
     assert thread_count(issue).missing_comments == 7
     assert thread_count(issue).place.startswith("between the ninth")

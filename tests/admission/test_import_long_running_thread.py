@@ -1,8 +1,9 @@
 """Importing the thread of OpenPipe/ART #848, counted by hand.
 
 Hand count of its body and timeline: nine dated status updates (September 25, 23, 22, 21, 18 and 17, and three
-of September 12) above the report of September 4; 21 comments; one event, the renaming; and one gap, since the
-issue counts 28 comments.
+of September 12) above the report of September 4; 21 comments, of which one (September 10) says where the
+issue
+stands; one event, the renaming; and one gap, since the issue counts 28 comments.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from rlvram_site.ledger.verify import verify_streams
 from tests.admission.conftest import run
 from tests.admission.threads import long_running_thread
 
-STATUS_UPDATES, REPORTS, COMMENTS, EVENTS, MISSING = 9, 1, 21, 1, 7
+STATUS_UPDATES, REPORTS, COMMENTS, EVENTS, MISSING = 10, 1, 21, 1, 7
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_the_command_says_what_it_did_and_what_is_missing(db):
     lines = run("import_issue", str(thread.issue), "--timeline", str(thread.timeline))
     assert lines[0] == "OpenPipe/ART#848: recorded"
     assert "added comments: 21" in lines
-    assert "added status updates: 10" in lines
+    assert "added status updates: 11" in lines
     assert lines[-1] == "comments: 21 of 28, 7 not in this export"
 
 
@@ -66,7 +67,7 @@ def test_the_current_status_is_that_of_september_25(issue):
 def test_each_status_supersedes_the_one_before_it(issue):
     standing = statuses(issue)
     days = [status.update.stated_day.day for status in standing]
-    assert days == [25, 23, 22, 21, 18, 17, 12, 12, 12, 4]
+    assert days == [25, 23, 22, 21, 18, 17, 12, 12, 12, 10, 4]
     assert [status.superseded_by for status in standing] == [None, *(s.update for s in standing[:-1])]
 
 

@@ -24,12 +24,12 @@ def page(client, address: str, status: int = 200, **query) -> str:
             "",
             "Open, reopened September 17: corrections merged; the broader problem is open, since Sept",
         ),
-        ("changes/", "2 of 10 current heads have no standing verdict, and 1 verdict was withdrawn."),
+        ("changes/", "current heads have no standing verdict, and 1 verdict was withdrawn."),
         (
             "witnesses/",
-            "14 of 19 admission decisions are scored and 5 are not; 2 need more than was predicted.",
+            "27 of 37 admission decisions are scored and 10 are not; 2 need more than was predicted.",
         ),
-        ("receipts/", "of 29 receipts were verified independently, 2 are public"),
+        ("receipts/", "6 of 32 receipts were verified independently, 2 are public"),
     ],
 )
 def test_each_page_opens_with_a_computed_sentence(part, sentence, art_848, client):
@@ -105,14 +105,22 @@ def test_as_of_leaves_out_what_was_stated_later_on_every_page(art_848, client):
     assert "af823635" not in page(client, f"{ISSUE}receipts/", as_of="2026-09-17")
 
 
-def test_before_the_first_statement_nothing_held(art_848, client):
-    assert "No status had been stated by then" in page(client, ISSUE, as_of="2026-09-01")
+def test_before_it_was_opened_the_page_says_so(art_848, client):
+    shown = page(client, ISSUE, as_of="2026-09-01")
+    assert "Not opened yet: the issue was opened on September 4, 2026." in shown
+    assert "Open:" not in shown
 
 
 @pytest.mark.parametrize("given", ["yesterday", "2026-02-30", "9999-12-31", "0001-01-01", "<script>"])
-def test_a_day_that_is_none_is_said_and_now_is_shown(given, art_848, client):
-    shown = page(client, ISSUE, as_of=given)
-    assert "is not a day such as 2026-09-17" in shown
+@pytest.mark.parametrize("part", ["", "changes/", "witnesses/", "receipts/", "s/report/"])
+def test_a_day_that_is_none_is_refused_and_named_on_every_page(given, part, art_848, client):
+    shown = page(client, ISSUE + part, 400, as_of=given)
+    assert "expected a day such as 2026-09-17, which means its end in UTC" in shown
+
+
+@pytest.mark.parametrize("given", ["yesterday", "<script>"])
+def test_what_holds_now_is_shown_below_a_day_that_is_none(given, art_848, client):
+    shown = page(client, ISSUE, 400, as_of=given)
     assert "What holds now" in shown
     assert "<script>”" not in shown
 
@@ -153,7 +161,7 @@ def test_the_home_page_s_part_lists_tracked_issues(art_848, rf):
 
     part = engines["django"].from_string('{% include "admission/_home.html" %}').render({}, rf.get("/"))
     assert "TrainerRank MoE memory admission" in part
-    assert "14 of 19 witnesses scored" in part
+    assert "27 of 37 witnesses scored" in part
 
 
 def test_outside_the_demo_reading_asks_for_a_login(art_848, client, private_site):

@@ -32,7 +32,7 @@ def found(tmp_path, db):
 
 
 def decide(client, proposal: Proposal, verdict: str, **values):
-    return client.post(ADDRESS, {"proposal": proposal.key, "verdict": verdict, **values})
+    return client.post(ADDRESS, {"proposal": proposal.key, "verdict": verdict, "record": "yes", **values})
 
 
 def test_each_thing_named_is_proposed_once_with_its_sentence(found, client):

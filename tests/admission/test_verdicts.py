@@ -51,7 +51,18 @@ def test_verdicts_for_older_heads_do_not_count_for_a_new_one(row_of, art_848):
     assert on_21.current.is_called("05e8ebf3")
     assert [head.verdict for head in on_21.heads] == ["", "clear", ""]
     assert on_21.standing_verdict == ""
-    assert row_of(898).standing_verdict == "clear"
+    on_23 = row_of(898, dt.date(2026, 9, 23))
+    assert (on_23.current.sha[:8], on_23.standing_verdict) == ("4a519f6d", "clear")
+
+
+def test_a_clearance_is_shown_for_a_merged_change_only_if_the_merged_head_is_stated(row_of):
+    # The statements of September 25 say that both are merged and as what, not which head was.
+    for number in (898, 888, 861):
+        row = row_of(number)
+        assert (row.is_merged, row.merged_head_unstated, row.standing_verdict) == (True, True, "")
+    # #877's merge names the reviewed head, #891's a tree that equals the reviewed one.
+    assert (row_of(877).merged_head_unstated, row_of(877).current.sha[:9]) == (False, "bd656b823")
+    assert not row_of(891).merged_head_unstated
 
 
 def test_held_and_green_are_different_facts(row_of):

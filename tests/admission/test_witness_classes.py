@@ -16,15 +16,15 @@ def by_key(art_848):
 def test_counts_by_class(by_key):
     counted = counts(by_key.values())
     assert {name.value: number for name, number in counted.by_class.items()} == {
-        "unsafe_admission": 4,
+        "unsafe_admission": 10,
         "usable_exceeded": 1,
-        "safe_admission": 9,
-        "unscored_admission": 0,
+        "safe_admission": 16,
+        "unscored_admission": 4,
         "over_refusal": 0,
         "correct_refusal": 0,
-        "unscored_refusal": 5,
+        "unscored_refusal": 6,
     }
-    assert (counted.total, counted.scored, counted.unscored, counted.under_estimated) == (19, 14, 5, 2)
+    assert (counted.total, counted.scored, counted.unscored, counted.under_estimated) == (37, 27, 10, 2)
 
 
 @pytest.mark.parametrize("key", ["witness-g16", "witness-post-save", "witness-pressured"])

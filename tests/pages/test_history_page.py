@@ -79,7 +79,15 @@ def test_what_was_not_known_yet_is_marked_in_words(client):
 def test_a_time_that_is_none_is_named(client, text):
     response = client.get(HISTORY, {"as_of": text})
     assert response.status_code == 400
-    assert f"As of is “{text}”, expected a time in UTC such as 2026-09-15T14:30:00" in text_of(response)
+    assert f"as_of is “{text}”, expected a day such as 2026-09-17, which means its end in UTC" in text_of(
+        response
+    )
+
+
+def test_a_day_alone_means_its_end_in_utc(client):
+    whole = client.get(HISTORY, {"as_of": "2026-09-15"})
+    assert whole.status_code == 200
+    assert "At 2026-09-15 23:59:59 UTC" in text_of(whole)
 
 
 def test_a_blank_time_means_now(client):

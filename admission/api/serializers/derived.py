@@ -16,20 +16,23 @@ from admission.api.serializers.records import (
     RelatedSerializer,
 )
 from admission.models import ChangeHead, OpenQuestion, Review, StatusUpdate, TrackedIssue, Witness
+from admission.models.issues import PUBLIC_HOST
 from admission.services.changes import ChangeRow, GivenVerdict, Head
 from admission.services.overview import Overview
 from admission.services.witnesses import ClassCounts, ScoredWitness, WitnessClass
+from rlvram_site.as_of import as_of_text
 
 VERDICTS = ["", "changes_required", "clear", "inconclusive"]
 CLASSES = [name.value for name in WitnessClass]
 
 
-class ShortStatusSerializer(serializers.ModelSerializer):
-    """A status update in a line."""
+class ShortStatusSerializer(serializers.Serializer):
+    """A status update in a line. Takes a ``StandingStatus``."""
 
-    class Meta:
-        model = StatusUpdate
-        fields = ["key", "claim", "stated_day", "stated_words"]
+    key = serializers.CharField(source="update.key")
+    claim = serializers.CharField()
+    stated_day = serializers.DateField(source="update.stated_day")
+    stated_words = serializers.CharField(source="update.stated_words")
 
 
 class StatusSerializer(serializers.Serializer):
@@ -45,7 +48,11 @@ class StatusSerializer(serializers.Serializer):
     corrections = serializers.SerializerMethodField(help_text="Keys of what was said about it later")
     kind = serializers.ChoiceField(source="update.kind", choices=StatusUpdate.Kind.choices)
     heading = serializers.CharField(source="update.heading")
-    claim = serializers.CharField(source="update.claim")
+    claim = serializers.CharField()
+    kept = serializers.BooleanField(help_text="Whether the text of that moment is kept; it is empty if not")
+    dated_ahead = serializers.BooleanField(
+        help_text="Its date was still to come when it was seen; it never holds"
+    )
     body = serializers.CharField()
     account = serializers.CharField(source="update.account")
     signed_name = serializers.CharField(source="update.signed_name")
@@ -62,7 +69,7 @@ class StatusSerializer(serializers.Serializer):
 
     def to_representation(self, instance: StatusUpdate) -> dict[str, Any]:
         standing = self.context["standing"][instance.pk]
-        standing.body = self.context["bodies"][standing.update.pk]
+        standing.body = self.context["bodies"][standing.update.pk] if standing.kept else ""
         return super().to_representation(standing)
 
     def get_corrections(self, standing: Any) -> list[str]:
@@ -291,6 +298,7 @@ class CountsSerializer(serializers.Serializer):
 class IssueSerializer(serializers.ModelSerializer):
     """A tracked issue in a line: what holds, since when, and what is open."""
 
+    host = serializers.SerializerMethodField(help_text="Where it lives")
     title = serializers.SerializerMethodField()
     state = serializers.SerializerMethodField(help_text="open, closed or reopened, as the events left it")
     sentence = serializers.SerializerMethodField(help_text="What holds, since when, and what it replaced")
@@ -302,12 +310,15 @@ class IssueSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = TrackedIssue
-        fields = ["owner", "name", "number", "url", "title", "state", "sentence", "current_status",
+        fields = ["host", "owner", "name", "number", "url", "title", "state", "sentence", "current_status",
                   "status_updates", "open_questions", "witnesses", "unscored_witnesses",
                   "recorded_at"]  # fmt: skip
 
     def _view(self, issue: TrackedIssue) -> Overview:
         return self.context["views"][issue.pk]
+
+    def get_host(self, issue: TrackedIssue) -> str:
+        return issue.host or PUBLIC_HOST
 
     def get_title(self, issue: TrackedIssue) -> str:
         return self._view(issue).life.title
@@ -321,7 +332,7 @@ class IssueSerializer(serializers.ModelSerializer):
     @extend_schema_field(ShortStatusSerializer(allow_null=True))
     def get_current_status(self, issue: TrackedIssue) -> Any:
         current = self._view(issue).current
-        return ShortStatusSerializer(current.update).data if current else None
+        return ShortStatusSerializer(current).data if current else None
 
     def get_status_updates(self, issue: TrackedIssue) -> int:
         return len(self._view(issue).standing)
@@ -353,7 +364,7 @@ class StreamHeadSerializer(serializers.Serializer):
 class IssueDetailSerializer(IssueSerializer):
     """What holds about an issue, now or as of a day, and what that rests on."""
 
-    as_of = serializers.SerializerMethodField(help_text="The day that was asked about; null for now")
+    as_of = serializers.SerializerMethodField(help_text="The day or time that was asked about; null for now")
     replaced_status = serializers.SerializerMethodField(help_text="What held before; null for nothing")
     questions = serializers.SerializerMethodField(help_text="What is still unproved, oldest first")
     counts = serializers.SerializerMethodField()
@@ -365,15 +376,14 @@ class IssueDetailSerializer(IssueSerializer):
         fields = [*IssueSerializer.Meta.fields, "as_of", "replaced_status", "questions", "counts", "gap",
                   "related", "head"]  # fmt: skip
 
-    @extend_schema_field(serializers.DateField(allow_null=True))
+    @extend_schema_field(serializers.CharField(allow_null=True))
     def get_as_of(self, issue: TrackedIssue) -> Any:
-        day = self.context["as_of"]
-        return day.isoformat() if day else None
+        return as_of_text(self.context["as_of"]) or None
 
     @extend_schema_field(ShortStatusSerializer(allow_null=True))
     def get_replaced_status(self, issue: TrackedIssue) -> Any:
         replaced = self._view(issue).replaced
-        return ShortStatusSerializer(replaced.update).data if replaced else None
+        return ShortStatusSerializer(replaced).data if replaced else None
 
     @extend_schema_field(OpenQuestionSerializer(many=True))
     def get_questions(self, issue: TrackedIssue) -> Any:

@@ -5,13 +5,17 @@ Rows name each other by key. Sizes are bytes; ``sort_at`` is the middle of what 
 
 from __future__ import annotations
 
+from typing import Any
+
 from rest_framework import serializers
 
 from admission.models import (
     Change,
     Correction,
+    IssueAddress,
     IssueEvent,
     IssueVersion,
+    LaterFact,
     Measurement,
     Proposal,
     QuestionMention,
@@ -21,9 +25,10 @@ from admission.models import (
     ThreadCount,
     ThreadItem,
 )
+from admission.services.standing import words_are_kept
 
 COMMON = ["origin", "stated_words", "stated_precision", "stated_day", "sort_at", "stated_in", "sentence",
-          "address", "recorded_at"]  # fmt: skip
+          "seen_at", "dated_ahead", "address", "recorded_at"]  # fmt: skip
 
 
 class KeyOf(serializers.SlugRelatedField):
@@ -37,6 +42,9 @@ class RecordSerializer(serializers.ModelSerializer):
     """What every record has. ``address`` is its page."""
 
     address = serializers.CharField(source="get_absolute_url", read_only=True)
+    dated_ahead = serializers.BooleanField(
+        read_only=True, help_text="Its date was still to come when it was seen; it never holds"
+    )
 
 
 class CutText(RecordSerializer):
@@ -58,11 +66,40 @@ class ThreadItemSerializer(CutText):
     """A comment or an event of the thread; a later wording of a comment ``revises`` the earlier one."""
 
     revises = KeyOf(allow_null=True)
+    kept = serializers.SerializerMethodField(
+        help_text="Whether the text of that moment is kept; it was edited later and is empty if not"
+    )
 
     class Meta:
         model = ThreadItem
         fields = ["key", "kind", "event", "known", "external_id", "url", "account", "signed_name",
-                  "revises", "body", "body_length", *COMMON]  # fmt: skip
+                  "revises", "kept", "body", "body_length", *COMMON]  # fmt: skip
+
+    def get_kept(self, item: ThreadItem) -> bool:
+        view = self.context.get("view")
+        return words_are_kept(item, view.day if view is not None else None)
+
+    def to_representation(self, instance: ThreadItem) -> dict[str, Any]:
+        shown = super().to_representation(instance)
+        return shown if shown["kept"] else {**shown, "body": ""}
+
+
+class AddressSerializer(RecordSerializer):
+    """An address under which a forge gave the issue, with the forge's own id of it."""
+
+    class Meta:
+        model = IssueAddress
+        fields = ["key", "host", "owner", "name", "number", "url", "forge_id", *COMMON]
+
+
+class FactSerializer(RecordSerializer):
+    """One field of a recorded row in what was first stated later than the row."""
+
+    value = serializers.JSONField()
+
+    class Meta:
+        model = LaterFact
+        fields = ["key", "target", "field", "value", *COMMON]
 
 
 class GapSerializer(RecordSerializer):
@@ -104,9 +141,14 @@ class RelatedSerializer(RecordSerializer):
 
 
 class EvidenceReceiptSerializer(RecordSerializer):
+    verified_independently = serializers.BooleanField(
+        read_only=True, help_text="Whether somebody else than its author verified it"
+    )
+
     class Meta:
         model = Receipt
-        fields = ["key", "label", "location", "sha256", "access", "verified_by", "independent", *COMMON]
+        fields = ["key", "label", "location", "sha256", "author", "access", "verified_by", "independent",
+                  "verified_independently", *COMMON]  # fmt: skip
 
 
 class MeasurementSerializer(RecordSerializer):

@@ -14,6 +14,7 @@ from admission.models import (
     ChangeHead,
     Correction,
     IssueEvent,
+    LaterFact,
     Measurement,
     OpenQuestion,
     QuestionMention,
@@ -62,6 +63,16 @@ class CorrectionUpload(RecordUpload):
         fields = [*COMMON, "kind", "target", "text", "signed_name"]
 
 
+class FactUpload(RecordUpload):
+    """What was first stated later about a recorded row."""
+
+    class Meta:
+        model = LaterFact
+        fields = [*COMMON, "target", "field", "value"]
+
+    value = serializers.JSONField(help_text="Text, or a whole number for sizes and tokens")
+
+
 class EventUpload(RecordUpload):
     class Meta:
         model = IssueEvent
@@ -103,7 +114,8 @@ class ReviewUpload(RecordUpload):
 class ReceiptUpload(RecordUpload):
     class Meta:
         model = Receipt
-        fields = [*COMMON, "label", "location", "sha256", "access", "verified_by", "independent"]
+        fields = [*COMMON, "label", "location", "sha256", "author", "access", "verified_by",
+                  "independent"]  # fmt: skip
 
 
 class QuestionUpload(RecordUpload):

@@ -18,8 +18,8 @@ from rest_framework.serializers import Serializer
 from admission.api.fields import as_of
 from admission.models import TrackedIssue
 from admission.models.base import IssueRecord, Origin
+from admission.services.identity import find_issue
 from admission.services.uploads import OtherContent, record_once
-from admission.views.common import find_issue
 from rlvram_site.api.errors import Conflict
 from rlvram_site.api.keys import Scope
 from rlvram_site.api.pagination import RecordPagination
@@ -52,15 +52,16 @@ class IssueView(ConditionalView):
         """The issue of the address, or 404."""
         if not hasattr(self, "_issue"):
             owner, name, number = (self.kwargs[part] for part in ("owner", "name", "number"))
+            host = self.kwargs.get("host", "")
             # PostgreSQL cannot look for a NUL.
-            if "\x00" in owner + name:
+            if "\x00" in owner + name + host:
                 raise NotFound("There is no such issue.")
-            self._issue = find_issue(owner, name, number)
+            self._issue = find_issue(owner, name, number, host)
         return self._issue
 
     @property
-    def day(self) -> dt.date | None:
-        """The day that a read asks about; None for now."""
+    def day(self) -> dt.datetime | None:
+        """The moment that a read asks about; None for now."""
         return as_of(self.request) if self.request.method in SAFE_METHODS else None
 
     def etag_streams(self) -> Iterable[str]:

@@ -18,8 +18,18 @@ from admission.api.serializers.derived import (
 from admission.api.views.base import Contextual, IssueTable, takes
 from admission.api.views.estimates import refuse_estimate
 from admission.estimator import InputError, PolicyError
-from admission.models import Change, ChangeHead, Measurement, Receipt, RecordedReplay, Review, Witness
+from admission.models import (
+    Change,
+    ChangeHead,
+    LaterFact,
+    Measurement,
+    Receipt,
+    RecordedReplay,
+    Review,
+    Witness,
+)
 from admission.services.changes import change_rows
+from admission.services.facts import later_facts, with_facts
 from admission.services.uploads import record_once, record_witness, replay_row
 from admission.services.witnesses import scored_witnesses
 from rlvram_site.api.keys import Scope
@@ -30,6 +40,7 @@ class _OfChanges(Contextual, IssueTable):
 
     def derive(self, rows: Sequence[Any]) -> dict[str, Any]:
         found = change_rows(self.issue, self.day)
+        with_facts([row for row in rows if isinstance(row, Change)], later_facts(self.issue, self.day))
         return {
             "changes": {row.change.pk: row for row in found},
             "verdicts": {
@@ -93,12 +104,24 @@ class WitnessList(Contextual, IssueTable):
     queryset = Witness.objects.select_related("same_shape_as", "contradicted_by")
 
     def derive(self, rows: Sequence[Witness]) -> dict[str, Any]:
+        with_facts(rows, later_facts(self.issue, self.day))
         return {"witnesses": {s.witness.pk: s for s in scored_witnesses(self.issue, self.day)}}
 
     def recorded(self, values: dict[str, Any], stated: str) -> tuple[Any, bool]:
         sent = [(item.pop("stated", ""), item) for item in map(dict, values.pop("measurements", []))]
         measured = [(Measurement(issue=self.issue, **item), said) for said, item in sent]
         return record_witness(self.issue, Witness(issue=self.issue, **values), measured, stated)
+
+
+@takes(uploads.FactUpload, Scope.STATUS, "fact")
+class FactList(IssueTable):
+    """What was first stated later about a recorded row; the row is read with it from then on."""
+
+    serializer_class = records.FactSerializer
+    filterset_class = filters.FactFilter
+    csv_name = "later-facts"
+
+    queryset = LaterFact.objects.all()
 
 
 @takes(uploads.MeasurementUpload, Scope.WITNESSES)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db.models import QuerySet
-from django.db.models.functions import Length, Substr
+from django.db.models import F, QuerySet
+from django.db.models.functions import Coalesce, Length, Substr
 from django.http import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import NotFound, ValidationError
@@ -26,6 +26,7 @@ from admission.api.serializers.derived import (
 from admission.api.views.base import Contextual, IssueTable, IssueView, StatedPagination, takes
 from admission.models import (
     Correction,
+    IssueAddress,
     IssueEvent,
     IssueVersion,
     OpenQuestion,
@@ -38,8 +39,9 @@ from admission.models import (
     TrackedIssue,
 )
 from admission.services.exchange import as_plain
-from admission.services.overview import overview
+from admission.services.overview import overview, overviews
 from admission.services.standing import corrections, open_questions, statuses, thread_count
+from admission.services.summaries import refresh_summaries
 from admission.services.timeline import BODY_SHOWN, find_statement
 from rlvram_site.api.keys import Scope
 from rlvram_site.api.tables import RecordTable
@@ -59,16 +61,34 @@ class IssueList(Contextual, RecordTable):
     serializer_class = IssueSerializer
     filterset_class = filters.IssueFilter
     pagination_class = IssuePagination
-    orderings = {"id": "pk"}
+    orderings = {
+        "id": "pk", "said": "said_at", "title": "listed_title", "unsafe": "unsafe", "questions": "questions",
+    }  # fmt: skip
     csv_name = "issues"
 
     queryset = TrackedIssue.objects.all()
+
+    def conditional(self, request: Request) -> Response | None:
+        """How long nothing was said changes with the clock, not with the ledger."""
+        if "unanswered" in request.query_params:
+            return None
+        return super().conditional(request)
+
+    def get_queryset(self) -> QuerySet:
+        refresh_summaries()
+        rows = super().get_queryset()
+        return rows.annotate(
+            said_at=Coalesce("summary__last_said_at", "recorded_at"),
+            listed_title=F("summary__title"),
+            unsafe=F("summary__unsafe"),
+            questions=F("summary__open_questions"),
+        )
 
     def etag_streams(self) -> Iterable[str]:
         return [issue.stream for issue in TrackedIssue.objects.all()]
 
     def derive(self, rows: Sequence[TrackedIssue]) -> dict[str, Any]:
-        return {"views": {issue.pk: overview(issue) for issue in rows}}
+        return {"views": {view.issue.pk: view for view in overviews(rows)}}
 
 
 class IssueDetail(IssueView):
@@ -182,6 +202,16 @@ class ThreadList(_CutTable):
 
     def get_queryset(self) -> QuerySet:
         return super().get_queryset().defer("body", "raw", "revises__body", "revises__raw")
+
+
+class AddressList(IssueTable):
+    """Addresses under which its forge gave the issue. A transferred issue has several."""
+
+    serializer_class = records.AddressSerializer
+    filterset_class = filters.RecordFilter
+    csv_name = "addresses"
+
+    queryset = IssueAddress.objects.all()
 
 
 class GapList(IssueTable):

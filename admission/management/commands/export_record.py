@@ -9,22 +9,21 @@ from django.core.management.base import BaseCommand, CommandError
 
 from admission.models import TrackedIssue
 from admission.services.exchange import as_document, as_text
+from admission.services.identity import known_issue
 
 
 class Command(BaseCommand):
     help = "Write everything recorded about OWNER/NAME#N to a new file, which import_record reads."
 
     def add_arguments(self, parser) -> None:
-        parser.add_argument("issue", metavar="OWNER/NAME#N")
+        parser.add_argument("issue", metavar="[HOST/]OWNER/NAME#N")
         parser.add_argument("--output", metavar="FILE", type=Path, required=True)
 
     def handle(self, *args, **options) -> None:
-        match = re.fullmatch(r"([\w.-]+)/([\w.-]+)#(\d{1,9})", options["issue"])
+        match = re.fullmatch(r"(?:([\w.-]+(?::\d+)?)/)?([\w.-]+)/([\w.-]+)#(\d{1,9})", options["issue"])
         if match is None:
             raise CommandError(f"{options['issue']!r} is not an issue; expected for example octo/cat#7")
-        issue = TrackedIssue.objects.filter(
-            owner__iexact=match[1], name__iexact=match[2], number=int(match[3])
-        ).first()
+        issue = known_issue(match[2], match[3], int(match[4]), match[1] or "")
         if issue is None:
             known = ", ".join(str(issue) for issue in TrackedIssue.objects.all()[:20]) or "none"
             raise CommandError(f"{options['issue']} is not tracked here; tracked: {known}")

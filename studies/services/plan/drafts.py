@@ -13,8 +13,7 @@ from studies.estimation.errors import EstimationError
 from studies.estimation.labels import SLOTS_PER_CONFIGURATION
 from studies.estimation.volumes import startup_budget
 from studies.models import Attempt, Configuration, NonLaunch, Seal, SeedSlot, Study
-from studies.services.errors import ServiceError
-from studies.services.outcomes.attempts import UploadConflict, UploadProblem, UploadRefused
+from studies.services.errors import ServiceError, UploadConflict, UploadProblem, UploadRefused
 from studies.services.plan.pools import architectures, settings_of
 
 

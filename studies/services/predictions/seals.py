@@ -18,7 +18,7 @@ from studies.estimation.panel import by_method
 from studies.estimation.study import inherit
 from studies.models import Configuration, FittedModel, Prediction, PredictionSet, Seal, Study
 from studies.services.errors import ServiceError
-from studies.services.history.ledger_order import first_launch, first_outcome, sequence_of, sequences
+from studies.services.ledger_order import first_launch, first_outcome, sequence_of, sequences
 from studies.services.plan import protocols
 from studies.services.plan.pools import pool_of
 from studies.services.predictions.recorded import method_predictions, panel_set
