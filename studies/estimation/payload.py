@@ -10,6 +10,7 @@ from studies.estimation.errors import EstimationError
 from studies.estimation.labels import parse_label
 from studies.estimation.pool import Pool, PoolConfiguration, Target
 from studies.estimation.rules import FittingRules, ProtocolRules
+from studies.estimation.tries import SlotTries
 from studies.estimation.volumes import Architecture, Settings
 
 VERSION = 2
@@ -98,6 +99,7 @@ def _rules(fields: object) -> ProtocolRules:
         panel[key] = _tuple(panel[key], key)
     for key in ("features", "source_studies", "source_configuration_ids"):
         fitting[key] = _tuple(fitting[key], key)
+    panel["tries"] = _build(SlotTries, panel["tries"], f"{offender}, tries")
     return ProtocolRules(**(panel | {"fitting": FittingRules(**fitting)}))
 
 

@@ -16,7 +16,7 @@ from studies.models import Configuration, Prediction, PredictionSet, Protocol, S
 from studies.services.errors import ServiceError
 from studies.services.plan import protocols
 from studies.services.predictions.development import methods_in_development, record_development
-from studies.services.predictions.recorded import development_sets, method_predictions, panel_set
+from studies.services.predictions.recorded import development_sets, method_of, method_predictions, panel_set
 from studies.services.predictions.refits import refit_payload
 from studies.services.predictions.seals import predict_and_seal, seal_predictions, seal_state
 from studies.services.scores.evaluation import evaluation_document
@@ -152,7 +152,7 @@ def test_development_is_recorded_once_and_in_no_sealed_set():
     record_development(study, "two_phase")
     assert Prediction.objects.count() == before
     sets = development_sets(study)
-    assert [(item.method, item.fold) for item in sets] == [
+    assert [(method_of(item), item.fold) for item in sets] == [
         (method, fold)
         for method in ("two_phase", "exact_difference")
         for fold in ("granite33", "phi4", "qwen25", "")

@@ -13,7 +13,7 @@ from studies.estimation.fields import require_number
 from studies.estimation.interval import Interval, label_of_peak
 from studies.estimation.methods.base import Matched, Method, Prediction, key_in
 from studies.estimation.pool import Pool, PoolConfiguration, Target
-from studies.estimation.reasons import About, Column, Learned, Part, Reasons, Residual, Stack, Table
+from studies.estimation.reasons import About, Cell, Column, Learned, Part, Reasons, Residual, Stack, Table
 from studies.estimation.rules import MethodParameters, ProtocolRules
 from studies.estimation.volumes import MIB_PER_GIB, component_volumes
 
@@ -351,7 +351,7 @@ def _higher(phases: Sequence[Phase], end: str) -> float:
 
 
 def _phase_table(phases: Sequence[Phase]) -> Table:
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for phase in phases:
         rows += [(phase.name, part.name, part.gib * MIB_PER_GIB, None, None) for part in phase.parts]
         if phase.constant is not None:

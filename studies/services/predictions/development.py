@@ -20,7 +20,7 @@ from studies.models import PredictionSet, Study
 from studies.services.errors import ServiceError
 from studies.services.plan import protocols
 from studies.services.plan.pools import fitting_pool, measured_pool, pool_of, targets
-from studies.services.predictions.recorded import development_sets, method_predictions, panel_set
+from studies.services.predictions.recorded import development_sets, method_of, method_predictions, panel_set
 from studies.services.predictions.seals import record_set
 
 
@@ -48,7 +48,7 @@ def record_development(study: Study, name: str) -> list[PredictionSet]:
         lock_stream(study.stream)
         pool = {row.configuration_id: row for row in pool_of(study).configurations.all()}
         panel = {row.configuration_id: row for row in study.configurations.all()}
-        recorded = {item.fold: item for item in development_sets(study) if item.method == name}
+        recorded = {item.fold: item for item in development_sets(study) if method_of(item) == name}
         for item in found:
             if not item.predictions or _same(recorded.get(item.scope), item):
                 continue
@@ -60,7 +60,7 @@ def record_development(study: Study, name: str) -> list[PredictionSet]:
                 panel if item.scope == PANEL else pool,
                 pool,
             )
-    return [item for item in development_sets(study) if item.method == name]
+    return [item for item in development_sets(study) if method_of(item) == name]
 
 
 def record_all_developments(study: Study) -> dict[str, int]:

@@ -31,20 +31,24 @@ def fold_sets(study: Study) -> list[PredictionSet]:
 
 
 def development_sets(study: Study) -> list[PredictionSet]:
-    """The newest set of each method in development and each scope: held-out families by name, the panel last.
-
-    ``method`` of each set is the one method that it has.
-    """
+    """The newest set of each method in development and each scope: families by name, the panel last."""
     sets = (
         study.predictionsets.filter(kind=PredictionSet.Kind.DEVELOPMENT)
-        .annotate(method=Min("predictions__method"))
-        .exclude(method=None)
+        .annotate(one_method=Min("predictions__method"))
+        .exclude(one_method=None)
         .order_by("pk")
         .select_related("fitted_model", "study")
     )
-    newest = {(item.method, item.fold): item for item in sets}
+    newest = {(method_of(item), item.fold): item for item in sets}
     order = in_method_order(method for method, _ in newest)
-    return sorted(newest.values(), key=lambda item: (order.index(item.method), item.fold == "", item.fold))
+    return sorted(
+        newest.values(), key=lambda item: (order.index(method_of(item)), item.fold == "", item.fold)
+    )
+
+
+def method_of(prediction_set: PredictionSet) -> str:
+    """The one method that a set of ``development_sets`` has."""
+    return prediction_set.one_method  # type: ignore[attr-defined]
 
 
 def rows_of(prediction_set: PredictionSet) -> list[Prediction]:

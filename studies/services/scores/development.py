@@ -17,7 +17,7 @@ from studies.models import PredictionSet, Study
 from studies.services.plan import protocols
 from studies.services.plan.pools import measured_pool, pool_of
 from studies.services.predictions.development import record_development
-from studies.services.predictions.recorded import development_sets, method_predictions
+from studies.services.predictions.recorded import development_sets, method_of, method_predictions
 from studies.services.scores.panel import load_panel
 
 
@@ -78,8 +78,8 @@ def load_development(study: Study, resolutions: Mapping[str, Resolution]) -> lis
     truths = {name: Truth.of_pool(item) for name, item in measured.items()}
     truths |= {truth.configuration_id: truth for truth in resolved_truths(resolutions)}
     return [
-        _development(name, [item for item in sets if item.method == name], outside, truths, measured)
-        for name in dict.fromkeys(item.method for item in sets)
+        _development(name, [item for item in sets if method_of(item) == name], outside, truths, measured)
+        for name in dict.fromkeys(method_of(item) for item in sets)
     ]
 
 

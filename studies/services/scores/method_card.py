@@ -8,7 +8,7 @@ from typing import Any
 
 from studies.estimation.development import PANEL, WORD, summary
 from studies.estimation.methods import Method
-from studies.estimation.reasons import Learned
+from studies.estimation.reasons import Learned, Residual
 from studies.models import PredictionSet, Study
 from studies.services.predictions.explanations import RecordedFits
 from studies.services.predictions.recorded import fold_sets, panel_set
@@ -43,7 +43,9 @@ def method_card(study: Study, method: type[Method]) -> dict[str, Any]:
     panel = load_panel(study)
     developed = [item for item in load_development(study, panel.resolutions) if item.method == method.name]
     sets = _sets(study, method.name, developed)
-    learned, formula, residuals = [], (), ()
+    learned: list[LearnedIn] = []
+    formula: Sequence[str] = ()
+    residuals: Sequence[Residual] = ()
     fits = RecordedFits()
     for prediction_set in sets:
         fitted = fits.restored(prediction_set, method.name)
