@@ -51,9 +51,9 @@ class LocalForge:
 
     def issue(self, number: int = 7, *, body: str = "It breaks.", **more: Any) -> dict[str, Any]:
         document = {
-            "url": f"{self.url}/repos/octo/cat/issues/{number}",
+            "url": f"https://api.{self.host}/repos/octo/cat/issues/{number}",
             "html_url": f"https://{self.host}/octo/cat/issues/{number}",
-            "repository_url": f"{self.url}/repos/octo/cat",
+            "repository_url": f"https://api.{self.host}/repos/octo/cat",
             "id": 1000 + number, "number": number, "title": "It breaks", "state": "open",
             "user": {"login": "ada"}, "comments": 0, "created_at": "2026-03-01T09:30:00Z",
             "updated_at": "2026-03-02T10:00:00Z", "body": body, **more,

@@ -9,7 +9,6 @@ from admission.services.recording import record_correction
 from notices.models import Message, Notice
 from notices.sending import deliver_due
 from notices.watching import watch
-from tests.admission.conftest import art_848  # noqa: F401
 from tests.notices.conftest import subscribe
 
 pytestmark = pytest.mark.django_db
@@ -131,7 +130,7 @@ def test_the_queries_do_not_grow_with_what_did_not_change(world, django_assert_m
         watch()
 
 
-def test_the_real_issue_is_read_like_any_other(art_848, person):  # noqa: F811
+def test_the_real_issue_is_read_like_any_other(art_848, person):
     watch()
     subscribe(person, issue=art_848)
     from tests.notices.conftest import IssueWorld
