@@ -49,6 +49,7 @@ study_patterns = [
     path("attempts/<name:invocation_id>/", outcomes.attempt, name="attempt"),
     path("history/", history.history, name="history"),
     path("methods/", methods.methods, name="methods"),
+    path("methods/<slug:name>/", methods.method, name="method"),
 ]
 
 pool_patterns = [
