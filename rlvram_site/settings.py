@@ -353,6 +353,7 @@ SPECTACULAR_SETTINGS = {
         "CorrectionKindEnum": "admission.models.Correction.Kind",
         "ProposalKindEnum": "admission.models.Proposal.Kind",
     },
+    "PREPROCESSING_HOOKS": ["admission.api.schema.one_route_per_issue"],
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "rlvram_site.api.schema.document_errors",

@@ -13,6 +13,8 @@
     const card = cards[at];
     card.setAttribute("data-current", "");
     const wanted = card.querySelector("[data-do=record]") || card;
+    // Only now: a card that takes focus by itself would take it from the button when the address names the card.
+    if (wanted === card) card.tabIndex = -1;
     wanted.focus({ preventScroll: true });
     card.scrollIntoView({ block: "nearest" });
   }

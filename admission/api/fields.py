@@ -8,7 +8,8 @@ from typing import Any
 import django_filters as filters
 from django import forms
 from django.core.exceptions import ValidationError as DjangoValidationError
-from drf_spectacular.utils import OpenApiParameter
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -41,6 +42,7 @@ class MomentField(forms.CharField):
             raise DjangoValidationError(str(error)) from None
 
 
+@extend_schema_field(OpenApiTypes.STR)
 class AsOfFilter(filters.Filter):
     """What was stated by a moment."""
 

@@ -32,7 +32,7 @@ def test_the_list_of_issues_says_what_holds(reader):
     (row,) = reader.get("admission/issues/").json()["results"]
     assert (row["owner"], row["name"], row["number"], row["state"]) == ("OpenPipe", "ART", 848, "reopened")
     assert row["current_status"]["stated_day"] == "2026-09-25"
-    assert row["status_updates"] == 10
+    assert row["status_updates"] == 11
     assert "September 25" in row["sentence"]
     assert reader.get("admission/issues/?owner=openpipe").json()["results"] == [row]
     assert reader.get("admission/issues/?number=849").json()["results"] == []
@@ -61,7 +61,7 @@ def test_an_issues_address_does_not_mind_the_case_of_its_names(reader):
 def test_one_status_holds_and_each_other_names_what_superseded_it(art_848, reader):
     found = rows(reader, "status-updates", "&ordering=-stated")
     assert [row["key"] for row in found] == [s.original.key for s in statuses(art_848)]
-    assert [row["current"] for row in found] == [True] + [False] * 9
+    assert [row["current"] for row in found] == [True] + [False] * 10
     assert found[0]["superseded_by"] is None
     assert all(row["superseded_by"] for row in found[1:])
     assert found[1]["superseded_by"] == found[0]["latest_wording"]

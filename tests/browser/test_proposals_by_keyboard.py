@@ -50,9 +50,11 @@ def test_move_change_accept_and_reject_without_a_mouse(open_window, live_site):
     page.keyboard.type("needed in all")
     page.keyboard.press("Enter")
     page.get_by_text("This would be recorded").wait_for()
+    page.locator("[data-do=record]:focus").wait_for()
     page.keyboard.press("Enter")
     page.get_by_text("2 things named in the text wait for a decision").wait_for()
 
+    page.locator("[data-current]:focus").wait_for()
     page.keyboard.press("r")
     page.get_by_text("1 thing named in the text waits for a decision").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
