@@ -121,6 +121,18 @@ class StatusUpdateAdmin(AddedRecordAdmin):
         return record_row(row.issue, row, f"status-{day:%Y%m%d}", stated, Origin.STAFF)
 
 
+class FollowedAdmin(RecordAdmin):
+    """What is followed on the forge, and which deliveries its webhook made; the pages act on it."""
+
+    list_display: Any = ("__str__",)
+    list_select_related = False
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        if self.model is tables.Followed:
+            return ("__str__", "paused", "due_at", "synced_at", "failures", "problem")
+        return ("__str__", "repository", "number", "made_due", "received_at")
+
+
 def _register() -> None:
     kinds: tuple[tuple[type[IssueRecord], str], ...] = (
         (tables.Correction, "correction"),
@@ -144,6 +156,9 @@ def _register() -> None:
         tables.RecordedReplay, tables.Proposal, tables.ProposalDecision,
     ):  # fmt: skip
         admin.site.register(imported, RecordAdmin)
+
+    for followed in (tables.Followed, tables.HookDelivery):
+        admin.site.register(followed, FollowedAdmin)
 
 
 _register()

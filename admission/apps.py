@@ -5,3 +5,6 @@ class AdmissionConfig(AppConfig):
     name = "admission"
     verbose_name = "Memory admission"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        import admission.sync.jobs  # noqa: F401 - its kind of job becomes known

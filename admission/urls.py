@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from admission.views import conformance, estimates, issues, proposals, recording, records
+from admission.views import conformance, estimates, issues, proposals, recording, records, tracking
 
 ISSUE = "<str:owner>/<str:name>/<int:number>/"
 PAGES = (
@@ -21,6 +21,10 @@ urlpatterns = [
     path("", issues.issue_list, name="admission"),
     path("calculator/", estimates.calculator, name="admission-calculator"),
     path("replay/", estimates.replay, name="admission-replay"),
+    path("followed/", tracking.followed, name="admission-followed"),
+    path("followed/<int:pk>/pause/", tracking.pause, name="admission-follow-pause"),
+    path("followed/<int:pk>/resume/", tracking.resume, name="admission-follow-resume"),
+    path("followed/<int:pk>/stop/", tracking.stop, name="admission-follow-stop"),
     path("conformance/", conformance.page, name="admission-conformance"),
     # An issue of the public forge has three parts in its address, one of another host that host in front.
     *(

@@ -55,6 +55,18 @@ app.conf.update(
     timezone="UTC",
     beat_schedule={
         "check the ledger": {"task": "ledger.check_when_due", "schedule": HOUR},
+        **(
+            {
+                "read what is followed": {
+                    "task": "admission.sync_due",
+                    "schedule": 60,
+                    "options": {"expires": 60},
+                }
+            }
+            if settings.FORGE_SYNC_SECONDS
+            else {}
+        ),
+        "tell what changed": {"task": "notices.tell", "schedule": 30, "options": {"expires": 30}},
         "take jobs back": {
             "task": "jobs.take_back",
             "schedule": settings.JOB_TAKE_BACK_SECONDS,

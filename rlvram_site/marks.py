@@ -27,8 +27,8 @@ class Mark:
     hollow: bool = False
 
 
-GREEN, VERMILION, ORANGE, SKY, GREY, BLUE, BLACK = (
-    "#009E73", "#D55E00", "#E69F00", "#56B4E9", "#BDBDBD", "#0072B2", "#222222",
+GREEN, VERMILION, ORANGE, SKY, GREY, BLUE, BLACK, PURPLE = (
+    "#009E73", "#D55E00", "#E69F00", "#56B4E9", "#BDBDBD", "#0072B2", "#222222", "#CC79A7",
 )  # fmt: skip
 
 MARKS: dict[str, Mark] = {
@@ -39,6 +39,17 @@ MARKS: dict[str, Mark] = {
         "usable, rejected", SKY, "○", "circle-open", short="usable, rejected", hollow=True
     ),
     "rejected_rightly": Mark("rejected, rightly", GREY, "–", "line-ew-open", short="rejected, rightly"),
+    "undecided_usable": Mark(
+        "usable, undecided", PURPLE, "◇", "diamond-open", pattern=".", short="undecided", hollow=True
+    ),
+    "undecided_other": Mark(
+        "not usable, undecided", GREY, "◇", "diamond-open", pattern=".", short="other undecided",
+        hollow=True,
+    ),
+    "undecided_unscored": Mark(
+        "undecided, unscored", GREY, "◇?", "diamond-open-dot", pattern=".", short="undecided, unscored",
+        hollow=True,
+    ),
     "approved_unscored": Mark(
         "approved, unscored", GREEN, "◍", "circle-open-dot", pattern="/", short="unscored"
     ),

@@ -6,6 +6,7 @@ Production: set ``DATABASE_URL`` and ``BROKER_URL`` (PostgreSQL and Redis); noth
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -130,6 +131,57 @@ if BROKER_VISIBILITY_SECONDS <= JOB_TIME_LIMIT_SECONDS:
         f"BROKER_VISIBILITY_SECONDS is {BROKER_VISIBILITY_SECONDS}; expected more than the "
         f"JOB_TIME_LIMIT_SECONDS of {JOB_TIME_LIMIT_SECONDS}, or the broker hands out jobs that still run"
     )
+# The forge whose issues are followed. Only reads; the token needs no right to write.
+FORGE_API_URL = _read(env.str, "FORGE_API_URL", default="https://api.github.com", validate=validate.URL(
+    schemes={"http", "https"}, require_tld=False, error="expected an address such as https://HOST/api/v3"
+)).rstrip("/")  # fmt: skip
+# Only where people read the forge at another host than api.HOST or HOST.
+FORGE_HOST = _read(env.str, "FORGE_HOST", default="").strip()
+FORGE_TOKEN = _read(env.str, "FORGE_TOKEN", default="").strip()
+# How often what is followed is read; 0 means only when somebody asks.
+FORGE_SYNC_SECONDS = _read(env.int, "FORGE_SYNC_SECONDS", default=900, validate=validate.Range(min=0))
+FORGE_TIMEOUT_SECONDS = _read(env.int, "FORGE_TIMEOUT_SECONDS", default=20, validate=_seconds)
+FORGE_ANSWER_SECONDS = _read(env.int, "FORGE_ANSWER_SECONDS", default=120, validate=_seconds)
+FORGE_WEBHOOK_SECRET = _read(env.str, "FORGE_WEBHOOK_SECRET", default="")
+FORGE_WEBHOOK_MAX_BYTES = (
+    _read(env.int, "FORGE_WEBHOOK_MAX_KIB", default=1024, validate=validate.Range(min=1, max=25 * 1024))
+    * 1024
+)
+# Being told. Addresses in messages begin with SITE_URL, since a worker answers no request.
+SITE_NAME = "RL VRAM studies"
+_site_host = next((name for name in ALLOWED_HOSTS if not name.startswith((".", "*"))), "localhost")
+SITE_URL = _read(
+    env.str, "SITE_URL", default="http://127.0.0.1:8000" if EMBEDDED else f"https://{_site_host}",
+    validate=validate.URL(
+        schemes={"http", "https"}, require_tld=False, error="expected an address such as https://HOST"
+    ),
+).rstrip("/")  # fmt: skip
+# Without EMAIL_URL the embedded site writes its mail into a folder; production sends none.
+_mail_url = _read(env.str, "EMAIL_URL", default="")
+EMAIL_SENDS = bool(_mail_url) or EMBEDDED
+EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+EMAIL_FILE_PATH = DATA_DIR / "mail"
+if _mail_url:
+    if urlsplit(_mail_url).scheme not in {"smtp", "smtps", "smtp+tls", "smtp+ssl", "console", "file"}:
+        raise ImproperlyConfigured(
+            f"EMAIL_URL starts with {urlsplit(_mail_url).scheme!r}; expected "
+            "smtp+tls://USER:PASSWORD@HOST:587, smtp+ssl://USER:PASSWORD@HOST:465 or smtp://HOST:25"
+        )
+    for _name, _value in _read(env.dj_email_url, "EMAIL_URL").items():
+        if _name.startswith("EMAIL_") and _value is not None:
+            globals()[_name] = _value
+EMAIL_TIMEOUT = 20  # s
+DEFAULT_FROM_EMAIL = _read(env.str, "EMAIL_FROM", default=f"{SITE_NAME} <noreply@{_site_host.strip('[]')}>")
+NOTICES_DIGEST_HOUR = _read(env.int, "NOTICES_DIGEST_HOUR", default=7, validate=validate.Range(min=0, max=23))
+WEBHOOK_ALLOWED_NETWORKS = _read(env.list, "WEBHOOK_ALLOWED_NETWORKS", default=[])
+for _network in WEBHOOK_ALLOWED_NETWORKS:
+    try:
+        ip_network(_network)
+    except ValueError as _error:
+        raise ImproperlyConfigured(
+            f"Environment variable WEBHOOK_ALLOWED_NETWORKS: {_error}; "
+            "expected networks such as 10.1.0.0/16, comma separated"
+        ) from _error
 # Folder of the archives and bundles that people may import or verify from the page; a job names one inside.
 ARCHIVES_DIR = Path(_read(env.str, "ARCHIVES_DIR", default=str(DATA_DIR / "archives"))).resolve()
 
@@ -152,6 +204,7 @@ INSTALLED_APPS = [
     "rlvram_site",
     "studies",
     "admission",
+    "notices",
 ]
 
 MIDDLEWARE = [

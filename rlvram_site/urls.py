@@ -7,6 +7,7 @@ from django.shortcuts import redirect
 from django.templatetags.static import static
 from django.urls import include, path
 
+from admission.views import tracking
 from rlvram_site import health
 
 
@@ -30,5 +31,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/", include("rlvram_site.api.urls")),
     path("admission/", include("admission.urls")),
+    path("notices/", include("notices.urls")),
+    path("hooks/forge/", tracking.hook, name="forge-hook"),
     path("", include("studies.urls")),
 ]

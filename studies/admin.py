@@ -18,9 +18,8 @@ from rlvram_site.ledger.models import LedgerRecord
 from rlvram_site.record_admin import RecordAdmin
 from studies.admin_forms import AmendmentForm, CorrectionForm, ExclusionForm
 from studies.models import Amendment, Attempt, Exclusion, Host
-from studies.services.errors import ServiceError
+from studies.services.errors import ServiceError, UploadRefused
 from studies.services.hosts import release
-from studies.services.outcomes.attempts import UploadRefused
 from studies.services.outcomes.corrections import correct_attempt, exclude, lift
 from studies.services.plan import amendments
 from studies.services.plan.amendments import HistoryMoved, Preview, preview_amendment, record_amendment

@@ -53,6 +53,7 @@ study_patterns = [
     path("badge.svg", commits.badge, name="badge"),
     path("history/", history.history, name="history"),
     path("methods/", methods.methods, name="methods"),
+    path("methods/<slug:name>/", methods.method, name="method"),
 ]
 
 pool_patterns = [

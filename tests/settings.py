@@ -9,7 +9,9 @@ from pathlib import Path
 # What the caller's shell sets must not decide a test; only the engine is theirs to choose.
 for _name in (
     "ALLOWED_HOSTS", "BEHIND_PROXY", "BROKER_URL", "CSRF_TRUSTED_ORIGINS", "DEBUG", "HTTPS", "LOG_LEVEL",
-    "PUBLIC_READ", "RLVRAM_MODE", "SECRET_KEY", "STATIC_ROOT",
+    "PUBLIC_READ", "RLVRAM_MODE", "SECRET_KEY", "STATIC_ROOT", "FORGE_API_URL", "FORGE_TOKEN", "FORGE_HOST",
+    "FORGE_SYNC_SECONDS", "FORGE_WEBHOOK_SECRET", "SITE_URL", "EMAIL_URL", "EMAIL_FROM",
+    "NOTICES_DIGEST_HOUR", "WEBHOOK_ALLOWED_NETWORKS",
 ):  # fmt: skip
     os.environ.pop(_name, None)
 

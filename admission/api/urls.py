@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from admission.api.views import conformance, estimates, evidence, issues
+from admission.api.views import conformance, estimates, evidence, issues, tracking
 
 issue_patterns = [
     path("", issues.IssueDetail.as_view(), name="api-issue"),
@@ -34,6 +34,8 @@ urlpatterns = [
     path("issues/", issues.IssueList.as_view(), name="api-issues"),
     path("issues/<str:owner>/<str:name>/<int:number>/", include(issue_patterns)),
     path("issues/<str:host>/<str:owner>/<str:name>/<int:number>/", include(issue_patterns)),
+    path("followed/", tracking.FollowedList.as_view(), name="api-followed"),
+    path("followed/<int:pk>/", tracking.FollowedDetail.as_view(), name="api-followed-one"),
     path("replay/", estimates.Replay.as_view(), name="api-replay"),
     path("prices/", estimates.Prices.as_view(), name="api-prices"),
     path("conformance/", conformance.ConformanceTable.as_view(), name="api-conformance"),

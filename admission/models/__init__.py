@@ -4,6 +4,7 @@
 ``claims``    status updates, corrections and withdrawals, later facts, open questions, related issues
 ``changes``   pull requests, their heads, reviews
 ``evidence``  receipts, witnesses, measurements, recorded replays
+``sync``      what is followed on a forge; no records
 ``proposals`` what the text suggests recording, and what a reviewer decided about it
 ``summaries`` what lists of issues search and sort by; derived and no record
 """
@@ -28,11 +29,15 @@ from admission.models.issues import (
 )
 from admission.models.proposals import Proposal, ProposalDecision
 from admission.models.summaries import IssueSummary
+from admission.models.sync import Followed, ForgeAnswer, HookDelivery
 
 __all__ = [
     "Change",
     "ChangeHead",
     "Correction",
+    "Followed",
+    "ForgeAnswer",
+    "HookDelivery",
     "IssueAddress",
     "IssueEvent",
     "IssueSummary",

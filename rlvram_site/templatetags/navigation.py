@@ -21,6 +21,7 @@ SITE_PAGES = (
     ("jobs", "Jobs"),
     ("hosts", "Hosts"),
     ("evidence", "Evidence"),
+    ("notices", "Notifications"),
     ("api-docs", "API"),
 )
 

@@ -25,7 +25,8 @@ from studies.archive.records import (
     entries_of,
     names_of,
 )
-from studies.models import Attempt, Pool, Study
+from studies.estimation.families import PUBLISHED
+from studies.models import Attempt, ModelArchitecture, Pool, Study
 
 _IDENTITY: Mapping[str, tuple[str, ...]] = {
     "pool": (),
@@ -145,6 +146,7 @@ def _load(
         ]
         for number, row in enumerate(rows, start=1):
             _check_supersession(row, f"{place}: {run[0].kind} {number}")
+            _check_family(row, f"{place}: {run[0].kind} {number}")
         try:
             record_all(rows)
         except IntegrityError as error:
@@ -160,6 +162,17 @@ def _check_supersession(row: LedgerRecord, place: str) -> None:
     if isinstance(row, Attempt) and (row.supersedes_id is not None or row.supersedes_reason is not None):
         for field, problem in row.supersession_problems().items():
             raise ArchiveError(f"{place} {field}: {problem}")
+
+
+def _check_family(row: LedgerRecord, place: str) -> None:
+    if (
+        isinstance(row, ModelArchitecture)
+        and row.model_id not in PUBLISHED
+        and not (row.family or "").strip()
+    ):
+        raise ArchiveError(
+            f"{place} family: {row.family!r}, expected the architecture family of {row.model_id}"
+        )
 
 
 def _scopes(owner) -> dict[str, Names]:

@@ -19,6 +19,7 @@ from studies.archive.queries import read_queries
 from studies.archive.records import Record, Stream
 from studies.archive.tables import Row, read_table
 from studies.estimation.errors import EstimationError
+from studies.estimation.families import PUBLISHED
 from studies.estimation.labels import Label
 from studies.estimation.volumes import Settings
 
@@ -132,7 +133,10 @@ def _outcome(row: Row) -> Record:
 
 
 def architecture_record(metadata: Document, model_id: str) -> Record:
-    """One model's architecture, every number of it."""
+    """One model's architecture, every number of it.
+
+    Its family is left out only for the published study's models, whose metadata has none.
+    """
     model = metadata.sub(model_id)
     if model.text("model_id") != model_id:
         raise model.fail("model_id", model.values["model_id"], f"{model_id}, the key that it stands under")
@@ -142,6 +146,8 @@ def architecture_record(metadata: Document, model_id: str) -> Record:
     fields["config_sha256"] = model.text("config_sha256")
     fields["tie_word_embeddings"] = model.get("tie_word_embeddings", bool, "true or false")
     fields["shard_header_sha256"] = model.mapping("shard_header_sha256")
+    if "family" in model.values or model_id not in PUBLISHED:
+        fields["family"] = model.text("family")
     unknown = set(model.values) - set(fields) - {"scope"}
     if unknown:
         raise ArchiveError(

@@ -84,7 +84,11 @@ _KEYS: dict[type[LedgerRecord], Callable[[Any], str]] = {
     TransferTask: lambda row: row.task_id,
 }
 # Where these are null a record leaves them out, so that what was written before they existed stays the same.
-_ADDED_LATER: dict[type[LedgerRecord], tuple[str, ...]] = {Attempt: ("supersedes", "supersedes_reason")}
+_ADDED_LATER: dict[type[LedgerRecord], tuple[str, ...]] = {
+    Attempt: ("supersedes", "supersedes_reason"),
+    ModelArchitecture: ("family",),
+    Prediction: ("lower_peak_mib", "upper_peak_mib", "remark"),
+}
 # A stream's first row says what these would say again.
 _OWNERS = ("pool", "study")
 

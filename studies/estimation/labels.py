@@ -35,6 +35,42 @@ class Label(StrEnum):
         """Whether predicting this label approves the configuration."""
         return self is Label.WITHIN_MARGIN
 
+    @property
+    def rejects(self) -> bool:
+        """Whether predicting this label rejects the configuration."""
+        return not self.approves
+
+
+class Undecided(StrEnum):
+    """What a method answers when it can't call a target. Nothing observed is ever this."""
+
+    UNDECIDED = "undecided"
+
+    @property
+    def approves(self) -> bool:
+        """It is no approval."""
+        return False
+
+    @property
+    def rejects(self) -> bool:
+        """It is no rejection either."""
+        return False
+
+
+UNDECIDED = Undecided.UNDECIDED
+
+Answer = Label | Undecided
+"""What a method can say of a target: one of the three labels, or that it is too close to call."""
+
+
+def parse_answer(value: object, offender: str, field: str = "predicted_state") -> Answer:
+    """The answer that `value` spells.
+
+    Raises:
+        EstimationError: for any other word.
+    """
+    return UNDECIDED if value == UNDECIDED.value else parse_label(value, offender, field)
+
 
 def parse_label(value: object, offender: str, field: str = "label") -> Label:
     """The label that `value` spells.
@@ -48,6 +84,8 @@ def parse_label(value: object, offender: str, field: str = "label") -> Label:
         except ValueError:
             pass
     expected = "one of " + ", ".join(Label)
+    if value == UNDECIDED.value:
+        expected += " (only a prediction can be undecided)"
     if value in (UNRESOLVED, None, ""):
         expected += " (an unresolved configuration has no label and can't be offered as a truth)"
     raise EstimationError(offender, field, value, expected)

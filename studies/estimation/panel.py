@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from studies.estimation.errors import EstimationError
 from studies.estimation.labels import Label, Resolution
 from studies.estimation.methods.base import Prediction
-from studies.estimation.scoring import Truth, approvals, check_coverage, rate, score
+from studies.estimation.scoring import (
+    ANSWERS,
+    Truth,
+    answer_of,
+    answers,
+    approvals,
+    case_of,
+    check_coverage,
+    known_truths,
+    rate,
+    score,
+)
 from studies.estimation.volumes import StartupBasis, StartupBudget
 
 METRIC_SCOPE = "resolved_subset_only"
@@ -63,6 +75,32 @@ def evaluate_panel(
         "unresolved_configurations": len(unresolved),
         "unresolved_ids": unresolved,
     }
+
+
+def panel_answers(
+    predictions: Sequence[Prediction], resolutions: Mapping[str, Resolution]
+) -> dict[str, dict[str, Any]]:
+    """Each method's approvals, rejections and undecided ones, by what is known of the targets.
+
+    Returns:
+        by method: `scored`, counts by answer and observed label; `unscored`, counts by answer of the
+        unresolved targets; `undecided_ids`.
+    """
+    truths = known_truths(resolved_truths(resolutions))
+    result = {}
+    for method, group in by_method(predictions, sorted(resolutions)).items():
+        scored = [
+            case_of(item, truths[item.configuration_id]) for item in group if item.configuration_id in truths
+        ]
+        unscored = Counter(
+            answer_of(item.predicted_state) for item in group if item.configuration_id not in truths
+        )
+        result[method] = {
+            "scored": answers(scored),
+            "undecided_ids": sorted(item.configuration_id for item in group if item.undecided),
+            "unscored": {answer: unscored[answer] for answer in ANSWERS},
+        }
+    return result
 
 
 def resolved_truths(resolutions: Mapping[str, Resolution]) -> list[Truth]:

@@ -12,7 +12,7 @@ from studies.estimation.pool import Pool, PoolConfiguration, Target
 from studies.estimation.rules import FittingRules, ProtocolRules
 from studies.estimation.volumes import Architecture, Settings
 
-VERSION = 1
+VERSION = 2
 _KEYS = ("version", "rules", "architectures", "pool", "targets")
 _POOL_KEYS = ("settings", "label", "completed_peak_mib", "eligible_processes", "recorded_attempts")
 

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studies.estimation.errors import EstimationError
-from studies.estimation.families import family_of
 from studies.estimation.fields import number_in, require_whole, whole_in
 from studies.estimation.labels import SLOTS_PER_CONFIGURATION, Label, exceeds_margin, is_peak, parse_label
 from studies.estimation.volumes import Architecture, Settings, component_volumes
 
-__all__ = ["Pool", "PoolConfiguration", "Target", "check_targets", "family_of", "feature_matrix"]
+__all__ = ["Pool", "PoolConfiguration", "Target", "check_targets", "feature_matrix"]
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from studies.estimation.errors import EstimationError
-from studies.estimation.labels import Label, Resolution, is_peak, is_unscored_approval, parse_label
+from studies.estimation.labels import (
+    UNDECIDED,
+    Answer,
+    Label,
+    Resolution,
+    is_peak,
+    is_unscored_approval,
+    parse_label,
+)
 from studies.estimation.methods.base import Prediction
 from studies.estimation.pool import PoolConfiguration, refuse_duplicates
+
+ANSWERS = ("approved", "rejected", "undecided")
+"""What an answer amounts to."""
 
 
 @dataclass(frozen=True)
@@ -66,16 +77,26 @@ class Case:
     """One prediction beside what was observed. Several cases may have one configuration as their target.
 
     Attributes:
-        predicted_state: predicted label.
+        predicted_state: predicted label, or undecided.
         truth: what was observed of the target.
         predicted_peak_mib: predicted completed peak, MiB, where there is one.
         startup_guard_changed_state: component regression only.
     """
 
-    predicted_state: Label
+    predicted_state: Answer
     truth: Truth
     predicted_peak_mib: float | None = None
     startup_guard_changed_state: bool | None = None
+
+
+def case_of(prediction: Prediction, truth: Truth) -> Case:
+    """A prediction beside what was observed."""
+    return Case(
+        predicted_state=prediction.predicted_state,
+        truth=truth,
+        predicted_peak_mib=prediction.predicted_peak_mib,
+        startup_guard_changed_state=prediction.startup_guard_changed_state,
+    )
 
 
 def rate(part: int, whole: int) -> float | None:
@@ -132,21 +153,39 @@ def score(predictions: Sequence[Prediction], truths: Iterable[Truth]) -> dict[st
     check_coverage(predictions, known, f"predictions of {methods[0]}" if methods else "predictions")
 
     return score_cases(
-        [
-            Case(
-                predicted_state=prediction.predicted_state,
-                truth=known[prediction.configuration_id],
-                predicted_peak_mib=prediction.predicted_peak_mib,
-                startup_guard_changed_state=prediction.startup_guard_changed_state,
-            )
-            for prediction in predictions
-        ]
+        [case_of(prediction, known[prediction.configuration_id]) for prediction in predictions]
     )
 
 
-def score_cases(cases: Sequence[Case]) -> dict[str, object]:
-    """All scores of these cases, in any order, under the archive's key names; peaks in MiB."""
-    cells = {predicted: dict.fromkeys(Label, 0) for predicted in Label}
+def answers(cases: Iterable[Case]) -> dict[str, dict[str, int]]:
+    """How many cases were approved, rejected and left undecided, each by what the target turned out to be."""
+    counts = {answer: dict.fromkeys((label.value for label in Label), 0) for answer in ANSWERS}
+    for case in cases:
+        counts[answer_of(case.predicted_state)][case.truth.label.value] += 1
+    return counts
+
+
+def answer_of(state: Answer) -> str:
+    """Which of `ANSWERS` a predicted label is."""
+    if state is UNDECIDED:
+        return "undecided"
+    return "approved" if state.approves else "rejected"
+
+
+def score_cases(cases: Sequence[Case], *, undecided_as_rejected: bool = False) -> dict[str, object]:
+    """All scores of these cases, in any order, under the archive's key names; peaks in MiB.
+
+    An undecided answer is neither an approval nor a rejection, and it is never right. The confusion matrix
+    has a row for it where there is any.
+
+    Args:
+        undecided_as_rejected: count undecided as rejected, to compare with methods that can't say so. The
+            result then says `undecided_counts_as`.
+    """
+    predicted_states: list[Answer] = list(Label)
+    if any(case.predicted_state is UNDECIDED for case in cases):
+        predicted_states.append(UNDECIDED)
+    cells = {predicted: dict.fromkeys(Label, 0) for predicted in predicted_states}
     errors: list[float] = []
     for case in cases:
         cells[case.predicted_state][case.truth.label] += 1
@@ -158,8 +197,11 @@ def score_cases(cases: Sequence[Case]) -> dict[str, object]:
     targets = {label: sum(row[label] for row in cells.values()) for label in Label}
     correct = sum(cells[label][label] for label in Label)
     useful = approved[Label.WITHIN_MARGIN]
-    rejected = targets[Label.WITHIN_MARGIN] - useful
+    undecided = cells[UNDECIDED][Label.WITHIN_MARGIN] if UNDECIDED in cells else 0
+    rejected = targets[Label.WITHIN_MARGIN] - useful - (0 if undecided_as_rejected else undecided)
+    rule = {"undecided_counts_as": "rejected"} if undecided_as_rejected else {}
     return {
+        **rule,
         "above_margin_among_approved": rate(approved[Label.ABOVE_MARGIN], approvals),
         "approval_rate_on_above_margin_targets": rate(
             approved[Label.ABOVE_MARGIN], targets[Label.ABOVE_MARGIN]

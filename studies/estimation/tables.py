@@ -12,7 +12,7 @@ from typing import Any
 from studies.estimation.errors import EstimationError
 from studies.estimation.labels import (
     SLOTS_PER_CONFIGURATION,
-    Label,
+    Answer,
     Resolution,
     SlotOutcome,
     is_unscored_approval,
@@ -42,7 +42,7 @@ def outcome_cells(resolution: Resolution) -> dict[str, Any]:
 
 
 def prediction_cells(
-    method: str, label: Label, peak_mib: float | None, resolution: Resolution
+    method: str, label: Answer, peak_mib: float | None, resolution: Resolution
 ) -> dict[str, Any]:
     """What one method predicted for a configuration, by column; ``peak_mib`` is None without one."""
     return {

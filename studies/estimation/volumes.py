@@ -32,7 +32,7 @@ MIB_PER_GIB = 1024
 
 @dataclass(frozen=True)
 class Architecture:
-    """The counts of a model that the volumes need. All in elements or plain counts."""
+    """The counts of a model that the volumes need, in elements or plain counts, and its family."""
 
     model_id: str
     floating_checkpoint_elements: int
@@ -43,28 +43,32 @@ class Architecture:
     num_hidden_layers: int
     hidden_size: int
     vocab_size: int
+    family: str
 
     def __post_init__(self) -> None:
         offender = require_text(self.model_id, "model architecture", "model_id")
+        require_text(self.family, offender, "family")
         for field in _COUNTS:
             lowest = 0 if field == "all_linear_layer_adapter_elements" else 1
             require_whole(getattr(self, field), offender, field, lowest)
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, object]) -> Architecture:
-        """Read one model's entry of a study's model metadata; other fields of it are left alone."""
+        """Read one model's entry of a study's model metadata; other fields of it are left alone.
+
+        An entry without ``family`` gets the one that ``families.family_of`` knows for its model.
+        """
         offender = str(metadata.get("model_id", "model architecture"))
         values = {}
         for field in ("model_id", *_COUNTS):
             if field not in metadata:
                 raise EstimationError(offender, field, None, "the field in the model metadata")
             values[field] = metadata[field]
-        return cls(**values)  # type: ignore[arg-type]
-
-    @property
-    def family(self) -> str:
-        """Architecture family, `qwen25`, `phi4` or `granite33`."""
-        return family_of(self.model_id)
+        family = metadata.get("family")
+        if family is not None:
+            require_text(family, offender, "family")
+        model = require_text(values["model_id"], "model architecture", "model_id")
+        return cls(**values, family=family_of(model, family))  # type: ignore[arg-type]
 
     @property
     def trained_elements(self) -> int:
@@ -72,7 +76,7 @@ class Architecture:
         return self.floating_checkpoint_elements + self.all_linear_layer_adapter_elements
 
 
-_COUNTS = tuple(field.name for field in fields(Architecture) if field.name != "model_id")
+_COUNTS = tuple(field.name for field in fields(Architecture) if field.name not in ("model_id", "family"))
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,7 @@ class Settings:
     vllm_gpu_memory_utilization: float
     parameter_offload: bool
     optimizer_offload: bool
+    free_cache_engine: bool
     max_prompt_length: int
     max_response_length: int
     max_model_len: int
@@ -129,14 +134,9 @@ class Settings:
         values["vllm_gpu_memory_utilization"] = number_in(row, "vllm_gpu_memory_utilization", offender)
         return cls(**values)  # type: ignore[arg-type]
 
-    @property
-    def family(self) -> str:
-        """Architecture family of the configuration's model."""
-        return family_of(self.model_id)
-
 
 _TEXTS = ("study", "model_id", "workload_id", "configuration_level")
-_BOOLEANS = ("parameter_offload", "optimizer_offload")
+_BOOLEANS = ("parameter_offload", "optimizer_offload", "free_cache_engine")
 _WHOLES = tuple(
     field.name
     for field in fields(Settings)

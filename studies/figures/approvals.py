@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import plotly.graph_objects as go
 
-from rlvram_site.marks import MARKS, UNSCORED_APPROVALS, themed_colour
+from rlvram_site.marks import MARKS, UNSCORED_APPROVALS, Mark, themed_colour
 from studies.text.words import method_words
 
 ROW = 54  # px of one bar with its two lines of words
@@ -23,24 +23,34 @@ APPROVED = (
 )
 """States to the right of zero, from zero outwards. The unscored ones are hatched, on the same scale."""
 REJECTED = "rejected_usable"
+LEFT = (REJECTED, "undecided_usable", "undecided_other")
+"""States to the left of zero, from zero outwards."""
 
 
 @dataclass(frozen=True)
 class MethodCounts:
-    """How many configurations of one group are in each state under one method (or rule)."""
+    """How many configurations of one group are in each state under one method (or rule).
+
+    ``kind`` stands beside the method's name, ``development`` for one.
+    """
 
     method: str
     counts: dict[str, int] = field(default_factory=dict)
     note: str = ""
+    kind: str = ""
 
     @property
     def approved(self) -> int:
         return sum(self.counts.get(state, 0) for state in APPROVED)
 
     @property
+    def left(self) -> int:
+        return sum(self.counts.get(state, 0) for state in LEFT)
+
+    @property
     def words(self) -> str:
         """``22 useful · 4 failed``, in the order of the bar; what was wrongly rejected comes last."""
-        parts = [f"{self.counts[s]} {MARKS[s].short}" for s in (*APPROVED, REJECTED) if self.counts.get(s)]
+        parts = [f"{self.counts[s]} {MARKS[s].short}" for s in (*APPROVED, *LEFT) if self.counts.get(s)]
         return " · ".join(parts) or "nothing approved"
 
 
@@ -56,12 +66,12 @@ class Group:
 def approvals_figure(groups: Sequence[Group]) -> go.Figure:
     """Groups side by side on one scale (one below the other on a phone), bars from zero.
 
-    Approvals stand to the right of zero, usable configurations that were rejected to the left. Each bar's
-    counts stand in words above it.
+    Approvals stand to the right of zero; usable configurations that were rejected, and what was left
+    undecided, to the left. Each bar's counts stand in words above it.
     """
     figure = go.Figure()
     right = max((m.approved for g in groups for m in g.methods), default=0)
-    left = max((m.counts.get(REJECTED, 0) for g in groups for m in g.methods), default=0)
+    left = max((m.left for g in groups for m in g.methods), default=0)
     room = 0.02 * (left + max(right, 1))  # so that the outermost edge and the zero line are drawn whole
     span = [-left - room, max(right, 1) + room]
     layout: dict = {"annotations": [], "shapes": []}
@@ -77,7 +87,7 @@ def approvals_figure(groups: Sequence[Group]) -> go.Figure:
         narrow[f"yaxis{suffix}"] = {"domain": down}
         layout["annotations"] += [_title(group, across[0], 1), *_labels(group, suffix)]
         narrow["annotations"] += [_title(group, 0, down[1]), *_labels(group, suffix)]
-        for state in (*APPROVED, REJECTED):
+        for state in (*APPROVED, *LEFT):
             if any(m.counts.get(state) for m in group.methods):
                 figure.add_bar(**_bars(group, state, suffix))
     height = HEAD + ROW * rows + 26
@@ -95,6 +105,14 @@ def approvals_figure(groups: Sequence[Group]) -> go.Figure:
         **layout,
     )
     return figure
+
+
+def hatching(mark: Mark, solidity: float, size: int) -> dict:
+    """The pattern of a mark's area; on a hollow one the dots have the mark's own colour."""
+    if not mark.pattern:
+        return {}
+    pattern: dict = {"shape": mark.pattern, "solidity": solidity, "size": size}
+    return {**pattern, "fgcolor": themed_colour(mark)} if mark.hollow else pattern
 
 
 def _place(index: int, count: int, gap: float = GAP) -> list[float]:
@@ -136,7 +154,8 @@ def _labels(group: Group, suffix: str) -> list[dict]:
             "x": 0, "xref": f"x{suffix} domain", "xanchor": "left", "y": position - 0.14,
             "yref": f"y{suffix}", "yanchor": "bottom", "showarrow": False, "align": "left",
             "font": {"size": 12}, "bgcolor": "var(--surface)", "borderpad": 1,
-            "text": f"<b>{method_words(method.method)}</b><br>{method.note or method.words}",
+            "text": f"<b>{method_words(method.method)}</b>{f' · {method.kind}' if method.kind else ''}"
+            f"<br>{method.note or method.words}",
         }
         for position, method in enumerate(group.methods)
     ]  # fmt: skip
@@ -144,7 +163,7 @@ def _labels(group: Group, suffix: str) -> list[dict]:
 
 def _bars(group: Group, state: str, suffix: str) -> dict:
     mark = MARKS[state]
-    sign = -1 if state == REJECTED else 1
+    sign = -1 if state in LEFT else 1
     counts = [method.counts.get(state, 0) for method in group.methods]
     return {
         "name": mark.word,
@@ -159,7 +178,7 @@ def _bars(group: Group, state: str, suffix: str) -> dict:
                 "color": mark.line or (mark.colour if mark.pattern or mark.hollow else "var(--surface)"),
                 "width": 2 if mark.line or mark.hollow else 1,
             },
-            "pattern": {"shape": mark.pattern, "solidity": 0.2, "size": 7} if mark.pattern else {},
+            "pattern": hatching(mark, 0.2, 7),
         },
         "text": [mark.glyph if count else "" for count in counts],
         "textposition": "inside",

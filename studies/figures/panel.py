@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from rlvram_site.marks import MARKS, themed_colour
+from studies.figures.approvals import hatching
 from studies.text.words import label_words, method_words
 
 ROW_HEIGHT = 52  # px
@@ -117,7 +118,7 @@ def _cells(
         "marker": {
             "color": "rgba(0,0,0,0)" if mark.hollow else themed_colour(mark),
             "line": {"color": mark.line or themed_colour(mark), "width": edge},
-            "pattern": {"shape": mark.pattern, "solidity": 0.14, "size": 9} if mark.pattern else {},
+            "pattern": hatching(mark, 0.14, 9),
         },
         "text": [f"<b>{mark.glyph}</b><br>{words}"] * count,
         "textposition": "inside",

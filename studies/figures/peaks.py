@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from rlvram_site.marks import GREY, MARKS
+from rlvram_site.marks import GREY, MARKS, PURPLE
 
 NO_COMPLETED_PEAK = "no completed peak"
 UNRESOLVED = "unresolved"
@@ -219,10 +219,15 @@ class PeakRow:
     name: str
     kind: str
     peak_mib: float | None
+    low_mib: float | None = None
+    high_mib: float | None = None
+    words: str = ""
 
 
 _ROW_MARKS = {
     "predicted": ("line-ns-open", "predicted"),
+    "neighbour": ("line-ns-open", "measured neighbour, moved"),
+    "neighbour_failed": ("triangle-right-open", "failed neighbour: more than"),
     "completed": ("circle", "completed"),
     "failed": ("x", "failed, " + NO_COMPLETED_PEAK),
     "unresolved": ("circle-open-dot", "unresolved"),
@@ -236,6 +241,8 @@ def own_peaks(rows: Sequence[PeakRow], *, margin_mib: float, capacity_mib: float
     )
     colours = {
         "predicted": "#0072B2",
+        "neighbour": PURPLE,
+        "neighbour_failed": MARKS["approved_failed"].colour,
         "completed": MARKS["useful"].colour,
         "failed": MARKS["approved_failed"].colour,
         "unresolved": _LINE,
@@ -258,7 +265,8 @@ def own_peaks(rows: Sequence[PeakRow], *, margin_mib: float, capacity_mib: float
                 marker=marker,
                 row=1,
                 col=1,
-                hovertemplate="%{y}: %{x:,.0f} MiB<extra>" + word + "</extra>",
+                customdata=[row.words for row in with_peak],
+                hovertemplate="%{y}: %{x:,.0f} MiB<br>%{customdata}<extra>" + word + "</extra>",
             )
         if without:
             figure.add_scatter(
@@ -272,7 +280,8 @@ def own_peaks(rows: Sequence[PeakRow], *, margin_mib: float, capacity_mib: float
                 showlegend=not with_peak,
                 hovertemplate="%{y}<extra>" + word + "</extra>",
             )
-    values = [row.peak_mib for row in rows if row.peak_mib is not None] + [margin_mib, capacity_mib]
+    ends = [end for row in rows for end in (row.peak_mib, row.low_mib, row.high_mib)]
+    values = [value for value in ends if value is not None] + [margin_mib, capacity_mib]
     pad = 0.08 * (max(values) - min(values))
     middle = (min(values) + max(values)) / 2
     for value, name, shift, dash in (
@@ -290,7 +299,8 @@ def own_peaks(rows: Sequence[PeakRow], *, margin_mib: float, capacity_mib: float
             annotation_xanchor="right" if value > middle else "left",
             annotation_yshift=shift,
         )
-    names = [row.name for row in rows]
+    _interval_bars(figure, rows, max(values) + pad)
+    names = list(dict.fromkeys(row.name for row in rows))
     figure.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
     figure.update_xaxes(
         range=[min(values) - pad, max(values) + pad * 2], title_text="MiB per device", tickformat=",d", col=1
@@ -298,9 +308,37 @@ def own_peaks(rows: Sequence[PeakRow], *, margin_mib: float, capacity_mib: float
     figure.update_xaxes(type="category", range=[-0.5, 0.5], col=2)
     figure.update_layout(
         template=None,
-        height=136 + 34 * len(rows),
+        height=136 + 34 * len(names),
         margin={"l": 8, "r": 8, "t": 44, "b": 80},
         legend={"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0},
-        meta={"narrow": {"height": 166 + 34 * len(rows), "margin": {"b": 110}, **_narrow_axes(figure)}},
+        meta={"narrow": {"height": 166 + 34 * len(names), "margin": {"b": 110}, **_narrow_axes(figure)}},
     )
     return figure
+
+
+def _interval_bars(figure: go.Figure, rows: Sequence[PeakRow], edge_mib: float) -> None:
+    """A thick line from end to end of each interval; an open upper end runs to the edge with an arrow."""
+    shown = [row for row in rows if row.low_mib is not None or row.high_mib is not None]
+    for number, row in enumerate(shown):
+        low = row.low_mib if row.low_mib is not None else row.high_mib
+        high = edge_mib if row.high_mib is None else row.high_mib
+        words = f"more than {low:,.0f}" if row.high_mib is None else f"{low:,.0f} to {high:,.0f}"
+        figure.add_scatter(
+            name="interval",
+            legendgroup="interval",
+            showlegend=number == 0,
+            x=[low, high],
+            y=[row.name, row.name],
+            mode="lines+markers",
+            line={"color": "#0072B2", "width": 7},
+            opacity=0.45,
+            marker={
+                "symbol": ["line-ns", "triangle-right" if row.high_mib is None else "line-ns"],
+                "size": 14,
+                "color": "#0072B2",
+                "line": {"width": 2, "color": "#0072B2"},
+            },
+            hovertemplate=f"{row.name}: {words} MiB<extra>interval</extra>",
+            row=1,
+            col=1,
+        )

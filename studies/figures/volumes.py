@@ -22,8 +22,9 @@ _COLOURS = (
     "#882255",
     "#AA4499",
     "#117733",
+    "#661100",
 )
-_PATTERNS = ("", "/", "", "\\", "", "x", "", "-", "")
+_PATTERNS = ("", "/", "", "\\", "", "x", "", "-", "", "+")
 _OUTLINE = "var(--muted)"
 
 
@@ -37,10 +38,12 @@ class Segment:
 
 @dataclass(frozen=True)
 class Bar:
-    """One way of adding up components."""
+    """One way of adding up components; ``low_gib`` and ``high_gib`` are where the sum may lie, if known."""
 
     title: str
     segments: Sequence[Segment]
+    low_gib: float | None = None
+    high_gib: float | None = None
 
     @property
     def total_gib(self) -> float:
@@ -71,14 +74,15 @@ def volumes_figure(bars: Sequence[Bar], *, margin_gib: float, capacity_gib: floa
     for bar in bars:
         figure.add_annotation(
             y=bar.title,
-            x=bar.total_gib,
+            x=max(bar.total_gib, bar.high_gib or 0.0),
             text=f"{bar.total_gib:.2f} GiB",
             showarrow=False,
             xanchor="left",
             xshift=4,
             bgcolor="var(--surface)",
         )
-    longest = max((bar.total_gib for bar in bars), default=0.0)
+    _intervals(figure, bars)
+    longest = max((max(bar.total_gib, bar.high_gib or 0.0) for bar in bars), default=0.0)
     for limit, text, anchor, dash in (
         (margin_gib, f"margin {margin_gib:g} GiB", "right", "dash"),
         (capacity_gib, f"capacity {capacity_gib:g} GiB", "left", "solid"),
@@ -113,3 +117,20 @@ def volumes_figure(bars: Sequence[Bar], *, margin_gib: float, capacity_gib: floa
         },
     )
     return figure
+
+
+def _intervals(figure: go.Figure, bars: Sequence[Bar]) -> None:
+    """A line from end to end over each bar that has an interval."""
+    shown = [bar for bar in bars if bar.low_gib is not None and bar.high_gib is not None]
+    for number, bar in enumerate(shown):
+        figure.add_scatter(
+            name="interval",
+            legendgroup="interval",
+            showlegend=number == 0,
+            x=[bar.low_gib, bar.high_gib],
+            y=[bar.title, bar.title],
+            mode="lines+markers",
+            line={"color": "var(--text)", "width": 2},
+            marker={"symbol": "line-ns", "size": 14, "line": {"width": 2, "color": "var(--text)"}},
+            hovertemplate="%{y}<br>%{x:.3f} GiB<extra>interval</extra>",
+        )

@@ -9,7 +9,6 @@ from typing import Any
 from django.conf import settings
 
 from studies.archive.environment import recorded_python, refit_in
-from studies.estimation.families import family_of
 from studies.estimation.refit_worker import refit
 from studies.jobs.work import Work
 from studies.services.predictions.refits import library_versions, refit_payload
@@ -38,7 +37,8 @@ def fit(work: Work, *, recorded: bool, steps_after: int) -> dict[str, Any]:
         result = refit_in(python, payload, Path(settings.BASE_DIR))
         work.step(2, total, "fitted in the recorded environment")
         return result
-    families = {family_of(item["settings"]["model_id"]) for item in payload["pool"]}
+    family_of = {item["model_id"]: item["family"] for item in payload["architectures"]}
+    families = {family_of[item["settings"]["model_id"]] for item in payload["pool"]}
     total = len(families) + 1 + steps_after
     done = 0
 

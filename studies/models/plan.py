@@ -118,6 +118,13 @@ class ModelArchitecture(LedgerRecord):
 
     pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="architectures")
     model_id = models.CharField(max_length=200)
+    family = models.CharField(
+        max_length=100,
+        null=True,
+        blank=True,
+        help_text="Architecture family by which folds hold out; null in records of the published study, "
+        "which stated the families of its four models apart",
+    )
     revision = models.CharField(max_length=64)
     floating_checkpoint_elements = models.BigIntegerField()
     floating_checkpoint_bytes = models.BigIntegerField()

@@ -32,8 +32,9 @@ class PredictionSet(StudyRecord):
     class Kind(models.TextChoices):
         PANEL = "panel", "prospective panel"
         FOLD = "fold", "retrospective fold"
+        DEVELOPMENT = "development", "development, not blind"
 
-    kind = models.CharField(max_length=10, choices=Kind.choices)
+    kind = models.CharField(max_length=20, choices=Kind.choices)
     fold = models.CharField(max_length=100, blank=True, help_text="Held-out family of a fold")
     fitted_model = models.ForeignKey(
         FittedModel, null=True, blank=True, on_delete=models.PROTECT, related_name="prediction_sets"
@@ -53,18 +54,38 @@ class PredictionSet(StudyRecord):
 
     @property
     def name(self) -> str:
-        """What it is called within its study, in addresses and files: its held-out family, or ``panel``."""
-        return self.fold or str(self.Kind.PANEL)
+        """What it is called within its study, in addresses and files: its held-out family, or ``panel``.
+
+        A set of a method in development has that word in front.
+        """
+        scope = self.fold or str(self.Kind.PANEL)
+        return f"{self.Kind.DEVELOPMENT}-{scope}" if self.kind == self.Kind.DEVELOPMENT else scope
+
+
+class Answer(models.TextChoices):
+    """What a method can say of a target: a label, or that it is too close to call."""
+
+    WITHIN_MARGIN = Label.WITHIN_MARGIN.value, Label.WITHIN_MARGIN.label
+    ABOVE_MARGIN = Label.ABOVE_MARGIN.value, Label.ABOVE_MARGIN.label
+    MEMORY_FAILURE = Label.MEMORY_FAILURE.value, Label.MEMORY_FAILURE.label
+    UNDECIDED = "undecided", "undecided"
 
 
 class Prediction(StudyRecord):
-    """One method's prediction for one target. Peaks are MiB; null where the method gives none."""
+    """One method's prediction for one target. Peaks are MiB; null where the method gives none.
+
+    ``lower_peak_mib`` and ``upper_peak_mib`` are the ends of its interval, null where an end is open and
+    where the method gives none.
+    """
 
     prediction_set = models.ForeignKey(PredictionSet, on_delete=models.PROTECT, related_name="predictions")
     configuration = models.ForeignKey(Configuration, on_delete=models.PROTECT, related_name="predictions")
     method = models.CharField(max_length=60)
-    label = models.CharField(max_length=20, choices=Label.choices)
+    label = models.CharField(max_length=20, choices=Answer.choices)
     peak_mib = models.FloatField(null=True)
+    lower_peak_mib = models.FloatField(null=True)
+    upper_peak_mib = models.FloatField(null=True)
+    remark = models.CharField(max_length=300, null=True, blank=True)
     donor = models.ForeignKey(
         Configuration, null=True, blank=True, on_delete=models.PROTECT, related_name="copied_by"
     )
@@ -91,6 +112,16 @@ class Prediction(StudyRecord):
     def approves(self) -> bool:
         """An approval is a prediction of within_margin; both other labels reject."""
         return self.label == Label.WITHIN_MARGIN
+
+    @property
+    def undecided(self) -> bool:
+        """The method could not call it: neither an approval nor a rejection."""
+        return self.label == Answer.UNDECIDED
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether the method gave an interval, be it open on one side."""
+        return self.lower_peak_mib is not None or self.upper_peak_mib is not None
 
 
 class Seal(StudyRecord):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from studies.estimation.methods import method_classes
+
 _NUMBERS = (
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 )  # fmt: skip
-
-_METHODS = {"logistic": "logistic classification"}
 
 _FAMILIES = {"qwen25": "Qwen", "phi4": "Phi-4-mini", "granite33": "Granite"}
 
@@ -30,8 +30,11 @@ def counted(number: int, singular: str, plural: str = "") -> str:
 
 
 def method_words(method: str) -> str:
-    """``donor_copy`` as ``donor copy``."""
-    return _METHODS.get(method, method.replace("_", " "))
+    """The method's own name in sentences; one that is not in the registry has its name with spaces."""
+    for known in method_classes():
+        if known.name == method and known.words:
+            return known.words
+    return method.replace("_", " ")
 
 
 def family_words(family: str) -> str:
@@ -39,9 +42,12 @@ def family_words(family: str) -> str:
     return _FAMILIES.get(family, family)
 
 
-def set_words(fold: str, study: str = "") -> str:
-    """A prediction set by its held-out family, empty for the panel's; with the study's title before it."""
-    words = f"held-out {family_words(fold)}" if fold else "panel"
+def set_words(fold: str, study: str = "", *, development: bool = False) -> str:
+    """A prediction set by its held-out family, empty for the panel's; with the study's title before it.
+
+    ``development`` is said of a set that is no blind prediction.
+    """
+    words = (f"held-out {family_words(fold)}" if fold else "panel") + (", development" if development else "")
     return f"{study}: {words}" if study else words
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from studies.estimation.errors import EstimationError
-from studies.estimation.labels import Label
+from studies.estimation.labels import Answer, Label
 from studies.estimation.methods import Method
+from studies.estimation.methods.base import Matched
 from studies.estimation.pool import Pool
 from studies.estimation.rules import ProtocolRules
 from studies.transfer.suite import ALL_TRACKS, Suite, Task
@@ -25,7 +26,7 @@ class TaskRun:
     """One method on one task: its predictions by query id, or why it is not applicable."""
 
     task: Task
-    predictions: Mapping[str, Label]
+    predictions: Mapping[str, Answer]
     reason: str = ""
 
     @property
@@ -44,9 +45,12 @@ def run_on_task(method: type[Method], rules: ProtocolRules, task: Task, pool: Po
         absent = [label.replace("_", " ") for label in Label if label not in {item.label for item in donors}]
         if absent:
             return TaskRun(task, {}, f"no donor has the label {' or '.join(absent)}")
-    targets = [pool.by_id[query.target_id].as_target() for query in task.queries]
+    queries = [
+        Matched(pool.by_id[query.target_id].as_target(), pool.by_id[query.source_id])
+        for query in task.queries
+    ]
     try:
-        predicted = method.from_rules(rules).fit(donors).predict(targets)
+        predicted = method.answer_task(rules, donors, queries)
     except EstimationError as error:
         refusal = f"it finds no {error.field}" if error.value is None else f"it refuses the {error.field}"
         return TaskRun(task, {}, f"{refusal} among what the task permits")

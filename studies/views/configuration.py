@@ -11,17 +11,18 @@ from django.shortcuts import get_object_or_404, render
 
 from studies.estimation.errors import EstimationError
 from studies.estimation.labels import Label, Resolution
+from studies.estimation.reasons import Reasons
 from studies.figures.peaks import PeakRow, own_peaks
 from studies.figures.volumes import Bar, Segment, volumes_figure
 from studies.models import Configuration, Pool, PoolOutcome, Prediction, PredictionSet
 from studies.services.errors import ServiceError
-from studies.services.predictions.explanations import Explanation, Volumes, explain, fit_behind, volumes_of
+from studies.services.predictions.explanations import RecordedFits, Volumes, volumes_of
 from studies.services.predictions.recorded import in_method_order
 from studies.services.scores.folds import measured
 from studies.services.scores.panel import PanelRow, cell_state, load_panel
 from studies.text.sentences import feature_words, planned_sentence, pool_sentence
 from studies.text.settings import SettingRow, differences, settings_rows
-from studies.text.words import method_words, sentence, set_words
+from studies.text.words import family_words, method_words, sentence, set_words
 from studies.views.common import get_study, study_page
 
 MIB_PER_GIB = 1024
@@ -37,12 +38,14 @@ class PredictionLine:
         name: the method in words.
         state: key of the site's marks; empty where nothing is known to score it with.
         donor_differences: settings in which the donor differs; ``others`` holds the donor's value.
+        reasons: the method's own, from the recorded fit; None where that can't be applied again.
     """
 
     prediction: Prediction
     name: str
     state: str
     donor_differences: Sequence[SettingRow]
+    reasons: Reasons | None
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,12 @@ class SetView:
     prediction_set: PredictionSet
     title: str
     lines: Sequence[PredictionLine]
-    explanation: Explanation | None
     problem: str
+
+    @property
+    def development(self) -> bool:
+        """Whether its method was added when the labels were public."""
+        return _in_development(self.prediction_set)
 
 
 def configuration(request: HttpRequest, slug: str, configuration_id: str) -> HttpResponse:
@@ -131,12 +138,20 @@ def _context(found: Configuration, sets: Sequence[SetView]) -> dict[str, Any]:
     }
 
 
+def _in_development(prediction_set: PredictionSet) -> bool:
+    return prediction_set.kind == PredictionSet.Kind.DEVELOPMENT
+
+
 def _set_title(prediction_set: PredictionSet) -> str:
-    return set_words(prediction_set.fold, prediction_set.study.title)
+    study = prediction_set.study.title
+    return set_words(prediction_set.fold, study, development=_in_development(prediction_set))
 
 
 def _sets(found: Configuration, resolution: Resolution | None) -> list[SetView]:
-    """What each set predicted for the configuration, with the fit's own reasons."""
+    """What each set predicted for the configuration, with the fit's own reasons.
+
+    A method in development has sets of its own, of which only the newest is shown.
+    """
     rows = found.predictions.select_related(
         "prediction_set__study__pool",
         "prediction_set__fitted_model__study__pool",
@@ -147,7 +162,12 @@ def _sets(found: Configuration, resolution: Resolution | None) -> list[SetView]:
     grouped: dict[PredictionSet, dict[str, Prediction]] = {}
     for row in rows.order_by("prediction_set", "pk"):
         grouped.setdefault(row.prediction_set, {})[row.method] = row
-    return [_set_view(key, named, found, resolution) for key, named in grouped.items()]
+    newest = {
+        (key.study_id, key.fold, *named) if _in_development(key) else (key.pk,): key
+        for key, named in grouped.items()
+    }
+    fits = RecordedFits()
+    return [_set_view(key, grouped[key], found, resolution, fits) for key in newest.values()]
 
 
 def _set_view(
@@ -155,25 +175,30 @@ def _set_view(
     named: dict[str, Prediction],
     found: Configuration,
     resolution: Resolution | None,
+    fits: RecordedFits,
 ) -> SetView:
-    explanation, problem = None, ""
-    model = fit_behind(prediction_set)
-    if model is not None:
-        try:
-            explanation = explain(model, found)
-        except (ServiceError, EstimationError) as error:
-            problem = str(error)
-    lines = [_line(named[method], found, resolution) for method in in_method_order(named)]
-    return SetView(prediction_set, _set_title(prediction_set), lines, explanation, problem)
+    reasons: dict[str, Reasons] = {}
+    problem = ""
+    try:
+        reasons = fits.explain(prediction_set, list(named), found)
+    except (ServiceError, EstimationError) as error:
+        problem = str(error)
+    lines = [
+        _line(named[method], found, resolution, reasons.get(method)) for method in in_method_order(named)
+    ]
+    return SetView(prediction_set, _set_title(prediction_set), lines, problem)
 
 
-def _line(prediction: Prediction, found: Configuration, resolution: Resolution | None) -> PredictionLine:
+def _line(
+    prediction: Prediction, found: Configuration, resolution: Resolution | None, reasons: Reasons | None
+) -> PredictionLine:
     donor = prediction.donor
     return PredictionLine(
         prediction=prediction,
         name=sentence(method_words(prediction.method)),
         state=cell_state(prediction.label, resolution) if resolution else "",
         donor_differences=differences(found, donor) if donor else (),
+        reasons=reasons,
     )
 
 
@@ -186,10 +211,15 @@ def _volumes_figure(found: Configuration, volumes: Volumes, sets: Sequence[SetVi
             Bar("startup guard", [Segment(feature_words(p.name), p.gib) for p in volumes.startup_parts])
         )
     for view in sets:
-        if view.explanation and view.explanation.terms:
-            title = "regression" if len(sets) == 1 else f"regression, {view.title}"
-            terms = [Segment(feature_words(t.name), t.contribution_gib) for t in view.explanation.terms]
-            bars.append(Bar(title, [term for term in terms if term.gib]))
+        for item in view.lines:
+            for stack in item.reasons.stacks if item.reasons else ():
+                title = f"{stack.title}<br>{stack.verdict}" if stack.verdict else stack.title
+                if len({other.prediction_set.study_id for other in sets}) > 1:
+                    title += f"<br>{view.title}"
+                elif view.development:
+                    title += ", development"
+                parts = [Segment(feature_words(part.name), part.gib) for part in stack.parts if part.gib > 0]
+                bars.append(Bar(title, parts, stack.low_gib, stack.high_gib))
     return volumes_figure(
         bars,
         margin_gib=found.margin_limit_mib / MIB_PER_GIB,
@@ -218,13 +248,29 @@ def _pool_peaks(outcome: PoolOutcome | None) -> list[PeakRow]:
 
 def _peaks(found: Configuration, sets: Sequence[SetView], observed: list[PeakRow]):
     """The figure of predicted and observed peaks; None where there is nothing to draw."""
-    predicted = [
-        PeakRow(method_words(item.prediction.method), "predicted", item.prediction.peak_mib)
-        for view in sets[:1]
-        for item in view.lines
-    ]
+    predicted = []
+    for view in [*sets[:1], *(view for view in sets[1:] if view.development)]:
+        for item in view.lines:
+            predicted += _predicted_rows(item, view.development)
     if not predicted and not observed:
         return None
     return own_peaks(
         [*predicted, *observed], margin_mib=found.margin_limit_mib, capacity_mib=found.device_capacity_mib
     )
+
+
+def _predicted_rows(item: PredictionLine, development: bool) -> list[PeakRow]:
+    """A method's peak with its interval, and the measured neighbours that it was carried over from."""
+    name = method_words(item.prediction.method) + ("<br>development" if development else "")
+    row = item.prediction
+    rows = [PeakRow(name, "predicted", row.peak_mib, row.lower_peak_mib, row.upper_peak_mib)]
+    for neighbour in item.reasons.neighbours if item.reasons else ():
+        rows.append(
+            PeakRow(
+                f"{method_words(row.method)}<br>neighbours",
+                "neighbour_failed" if neighbour.at_least else "neighbour",
+                neighbour.peak_mib,
+                words=f"{neighbour.configuration_id}, {family_words(neighbour.family)}",
+            )
+        )
+    return rows

@@ -8,9 +8,11 @@ from typing import Any
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
-from studies.estimation.labels import UNRESOLVED, Label
+from studies.estimation.development import WORD
+from studies.estimation.labels import UNRESOLVED, parse_answer
 from studies.estimation.tables import outcome_cells, prediction_cells
 from studies.models import Configuration, Study
+from studies.services.scores.development import load_development
 from studies.services.scores.panel import Panel, PanelRow
 from studies.text.words import label_words
 from studies.views.common import get_study, panel_or_problem, study_page
@@ -82,6 +84,13 @@ def configurations_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
 def _columns(panel: Panel) -> dict[str, Callable[[Configuration], Any]]:
     """A reader for each column that stands behind the settings."""
     cells = {row.configuration.pk: _cells(row) for row in panel.rows}
+    rows = {row.configuration.configuration_id: row for row in panel.rows}
+    for item in load_development(panel.study, panel.resolutions):
+        for prediction in item.panel:
+            row, name = rows[prediction.configuration_id], f"{WORD}_{item.method}"
+            cells[row.configuration.pk] |= prediction_cells(
+                name, prediction.predicted_state, prediction.predicted_peak_mib, row.resolution
+            )
     names = dict.fromkeys(name for found in cells.values() for name in found)
 
     def read(name: str) -> Callable[[Configuration], Any]:
@@ -93,5 +102,5 @@ def _columns(panel: Panel) -> dict[str, Callable[[Configuration], Any]]:
 def _cells(row: PanelRow) -> dict[str, Any]:
     cells = outcome_cells(row.resolution)
     for method, item in row.predictions.items():
-        cells |= prediction_cells(method, Label(item.label), item.peak_mib, row.resolution)
+        cells |= prediction_cells(method, parse_answer(item.label, method), item.peak_mib, row.resolution)
     return cells

@@ -6,11 +6,20 @@ from typing import Any, cast
 
 from django import forms
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 
+from studies.estimation.coverage import coverage_curve, point_at
+from studies.estimation.labels import Label
+from studies.estimation.methods import Method, method_class, method_classes
+from studies.figures.methods import Curve, coverage_figure, residuals_figure
+from studies.models import PredictionSet, Study
+from studies.services.errors import UNREADABLE
 from studies.services.predictions.comparison import Choice, choices, compare, shared
-from studies.text.words import method_words, sentence, set_words
-from studies.views.common import get_study, study_page
+from studies.services.scores.development import load_development
+from studies.services.scores.method_card import method_card
+from studies.services.scores.wrong import Scope, load_scopes
+from studies.text.words import family_words, method_words, sentence, set_words
+from studies.views.common import get_study, panel_or_problem, study_page
 
 PER_PAGE = 100
 
@@ -57,9 +66,90 @@ def methods(request: HttpRequest, slug: str) -> HttpResponse:
             "pairs": page,
             "sentence": _sentence(left, right, differing, len(both), len(pairs)),
         }
-    response = study_page(request, study, "methods", **context)
-    response.status_code = 400 if form.errors else 200
+    scoped, wrong_form = _scoped(request, study)
+    response = study_page(request, study, "methods", **context, **scoped)
+    response.status_code = 400 if form.errors or wrong_form.errors else 200
     return response
+
+
+class ScopeForm(forms.Form):
+    """Whose targets to look at: the panel's or one held-out family's. They are never put together."""
+
+    scope = forms.ChoiceField(label="Targets", required=False)
+
+    def __init__(self, data: Any, scopes: list[Scope]) -> None:
+        super().__init__(data)
+        field = cast(forms.ChoiceField, self.fields["scope"])
+        field.choices = [(scope_key(scope), scope_words(scope)) for scope in scopes]
+        expected = ", ".join(key for key, _ in field.choices)
+        field.error_messages["invalid_choice"] = f"scope is “%(value)s”, expected one of: {expected}"
+
+
+def scope_key(scope: Scope) -> str:
+    """How an address names a scope."""
+    return scope.family or "panel"
+
+
+def scope_words(scope: Scope) -> str:
+    return f"held-out {family_words(scope.family)}" if scope.family else "the panel"
+
+
+def _scoped(request: HttpRequest, study: Study) -> tuple[dict[str, Any], ScopeForm]:
+    """Wrong targets and risk against coverage of one scope."""
+    panel, _ = panel_or_problem(study)
+    if panel is None:
+        return {}, ScopeForm({}, [])
+    scopes = load_scopes(study, panel, load_development(study, panel.resolutions))
+    form = ScopeForm(request.GET, scopes)
+    if not scopes or not form.is_valid():
+        return {"scope_form": form}, form
+    by_key = {scope_key(scope): scope for scope in scopes}
+    chosen = by_key[form.cleaned_data["scope"]] if form.cleaned_data["scope"] else scopes[0]
+    wrong = chosen.wrong()
+    usable = sum(truth.label is Label.WITHIN_MARGIN for truth in chosen.truths.values())
+    return {
+        "scope_form": form,
+        "scope": chosen,
+        "scope_key": scope_key(chosen),
+        "scope_name": scope_words(chosen),
+        "wrong": Paginator(wrong, PER_PAGE).get_page(request.GET.get("wrong")),
+        "wrong_total": len(wrong),
+        "usable": usable,
+        "coverage": _coverage(chosen, panel.margin_mib, usable),
+        "method_names": list(dict.fromkeys(side.name for scope in scopes for side in scope.sides)),
+    }, form
+
+
+def _coverage(scope: Scope, margin_mib: float, usable: int) -> Any:
+    """Risk against coverage; None where nothing has a label, so that there is nothing to risk."""
+    if not scope.truths:
+        return None
+    known = {method.name: method.colour for method in method_classes()}
+    curves = [
+        Curve(
+            method_words(side.name) + (f", {side.kind}" if side.kind else ""),
+            known.get(side.name, Method.colour),
+            coverage_curve(scope.pairs(side)),
+            point_at(scope.pairs(side), margin_mib),
+        )
+        for side in scope.sides
+    ]
+    return coverage_figure(curves, usable=usable)
+
+
+def method(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """One method: its claim, its formula with the study's numbers, what it learned, and its limits."""
+    study = get_study(slug)
+    if name not in {item.name for item in method_classes()}:
+        raise Http404(f"No method is called {name}.")
+    found = method_class(name)
+    try:
+        context = method_card(study, found)
+    except UNREADABLE as error:
+        context = {"problem": str(error)}
+    if figure := context.get("residuals"):
+        context["residuals"] = residuals_figure(figure, found.about().residual_title)
+    return study_page(request, study, "method", name=name, about=found.about(), **context)
 
 
 def _name(choice: Choice, other: Choice) -> str:
@@ -72,7 +162,8 @@ def _name(choice: Choice, other: Choice) -> str:
 
 def _set_of(choice: Choice) -> str:
     found = choice.prediction_set
-    return set_words(found.fold, found.study.title)
+    development = found.kind == PredictionSet.Kind.DEVELOPMENT
+    return set_words(found.fold, found.study.title, development=development)
 
 
 def _sentence(left: Choice, right: Choice, differing: int, both: int, either: int) -> str:

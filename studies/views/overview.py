@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
 from rlvram_site.ledger.chain import head
 from rlvram_site.marks import MARKS
-from studies.figures.approvals import APPROVED, REJECTED, Group, MethodCounts, approvals_figure
+from studies.estimation.development import WORD, summary
+from studies.estimation.labels import UNDECIDED, Label
+from studies.figures.approvals import APPROVED, LEFT, Group, MethodCounts, approvals_figure
 from studies.figures.panel import PanelTarget, panel_figure
 from studies.models import Study
 from studies.services.errors import UNREADABLE
 from studies.services.plan import amendments, protocols
 from studies.services.predictions.seals import seal_state
 from studies.services.scores.costs import panel_cost
+from studies.services.scores.development import Development, load_development
 from studies.services.scores.evaluation import always_rule, panel_evaluation
 from studies.services.scores.folds import recorded_folds
-from studies.services.scores.panel import SLOT_MARKS, Panel, load_panel
+from studies.services.scores.panel import SLOT_MARKS, Panel, cell_state, load_panel
 from studies.text.sentences import amendments_text, error_patterns, panel_sentence
 from studies.text.words import family_words, label_words
 from studies.views.common import get_study, study_page
@@ -28,7 +31,10 @@ from studies.views.costs import three_scopes
 
 @dataclass(frozen=True)
 class MethodLine:
-    """One method (or the always-rule) on one panel or family: its approvals by state, and its scores."""
+    """One method (or the always-rule) on one panel or family: its approvals by state, and its scores.
+
+    ``kind`` is ``development`` for a method that was added when the labels were public.
+    """
 
     name: str
     counts: Mapping[str, int]
@@ -36,6 +42,12 @@ class MethodLine:
     resolved: int
     unscored: int = 0
     is_rule: bool = False
+    kind: str = ""
+
+    @property
+    def undecided(self) -> int:
+        """Targets left undecided, whatever they turned out to be."""
+        return sum(number for state, number in self.counts.items() if state.startswith("undecided"))
 
     @property
     def bars(self) -> MethodCounts:
@@ -44,7 +56,7 @@ class MethodLine:
             if self.is_rule
             else ""
         )
-        return MethodCounts(self.name, dict(self.counts), note)
+        return MethodCounts(self.name, dict(self.counts), note, self.kind)
 
     @property
     def approved(self) -> int:
@@ -73,12 +85,15 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
 def _context(study: Study) -> dict[str, Any]:
     panel = load_panel(study)
     folds = recorded_folds(study)
-    families = _families(folds)
+    developed = load_development(study, panel.resolutions)
+    families = _families(folds, developed)
     changes = amendments.effects(study)
     return {
         "panel": panel,
         "panel_figure": panel_figure(targets(panel)),
         "names": [state for state in MARKS if any(state in row.cells.values() for row in panel.rows)],
+        "developed": developed,
+        **_developed_panel(panel, developed),
         "families": families,
         "folds_figure": approvals_figure([_group(table) for table in families]) if families else None,
         "patterns": error_patterns(folds),
@@ -109,6 +124,31 @@ def _predicted(panel: Panel) -> dict[str, Any]:
         "rule": rule,
         "rule_label": label_words(rule.scores["label"]) if rule else "",
         "approvals_figure": approvals_figure([Group(title, note, [line.bars for line in lines])]),
+    }
+
+
+def _developed_panel(panel: Panel, developed: Sequence[Development]) -> dict[str, Any]:
+    """What methods in development say of the panel; empty without any."""
+    cells: dict[str, dict[str, str]] = {row.configuration.configuration_id: {} for row in panel.rows}
+    lines = []
+    for item in developed:
+        for prediction in item.panel:
+            name = prediction.configuration_id
+            cells[name][item.method] = cell_state(prediction.predicted_state, panel.resolutions[name])
+        states = [found[item.method] for found in cells.values() if item.method in found]
+        counts = {state: states.count(state) for state in (*APPROVED, *LEFT, "undecided_unscored")}
+        scores = summary(item.panel, item.truths)
+        lines.append(MethodLine(item.method, counts, scores, len(panel.resolved), kind=WORD))
+    if not lines:
+        return {}
+    shown = [replace(target, states=cells[target.configuration_id]) for target in targets(panel)]
+    return {
+        "developed_lines": lines,
+        "developed_cells": cells,
+        "developed_figure": panel_figure(shown),
+        "developed_names": [
+            state for state in MARKS if any(state in found.values() for found in cells.values())
+        ],
     }
 
 
@@ -148,7 +188,7 @@ def _panel_lines(panel: Panel, evaluation: Mapping[str, Any]) -> list[MethodLine
     lines = []
     for method in panel.methods:
         states = [row.cells[method] for row in panel.rows]
-        counts = {state: states.count(state) for state in (*APPROVED, REJECTED)}
+        counts = {state: states.count(state) for state in (*APPROVED, *LEFT, "undecided_unscored")}
         scores = evaluation["resolved_subset_metrics"][method]
         unscored = evaluation["approvals"][method]["unscored_approved_configurations"]
         lines.append(MethodLine(method, counts, scores, len(panel.resolved), unscored))
@@ -168,10 +208,20 @@ def _counts(scores: Mapping[str, Any]) -> dict[str, int]:
         "approved_above_margin": scores["approved_above_margin"],
         "approved_failed": scores["approved_memory_failure"],
         "rejected_usable": scores["rejected_within_margin"],
+        "undecided_usable": _undecided(scores, usable=True),
+        "undecided_other": _undecided(scores, usable=False),
     }
 
 
-def _families(folds: Mapping[str, Mapping[str, Any]]) -> list[FamilyTable]:
+def _undecided(scores: Mapping[str, Any], *, usable: bool) -> int:
+    """Undecided targets by whether they were usable, from a study's scores or a summary's counts."""
+    if "undecided_other" in scores:
+        return scores["undecided_within_margin" if usable else "undecided_other"]
+    row = scores["confusion_matrix_predicted_rows_observed_columns"].get(UNDECIDED.value, {})
+    return sum(number for label, number in row.items() if (label == Label.WITHIN_MARGIN) is usable)
+
+
+def _families(folds: Mapping[str, Mapping[str, Any]], developed: Sequence[Development]) -> list[FamilyTable]:
     tables = []
     for family, by_method in folds.items():
         first = next(iter(by_method.values()))
@@ -185,6 +235,10 @@ def _families(folds: Mapping[str, Mapping[str, Any]]) -> list[FamilyTable]:
             )
         ]
         lines = [MethodLine(name, _counts(scores), scores, number) for name, scores in by_method.items()]
+        for item in developed:
+            if family in item.folds:
+                counts = summary(item.folds[family], item.truths)
+                lines.append(MethodLine(item.method, _counts(counts), counts, number, kind=WORD))
         tables.append(
             FamilyTable(family, family_words(family), f"{number} held out: {', '.join(found)}", lines)
         )

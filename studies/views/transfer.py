@@ -181,7 +181,7 @@ def methods(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _method_lines(result: MethodResult) -> list[ScoreLine]:
     reasons = "; ".join(f"{counted(number, 'task')}: {reason}" for reason, number in result.reasons)
-    name = method_words(result.method)
+    name = method_words(result.method) + (f", {result.kind}" if result.kind else "")
     if result.scores is None:
         return [ScoreLine(name, "", None, reasons)]
     note = f"{result.applicable} of {counted(len(result.runs), 'task')}"

@@ -87,11 +87,11 @@ def test_an_uploaded_history_is_replayed(client, db):
     ("document", "said"),
     [
         ("", "Paste a history, or choose a file."),
-        ("{", "line 1, column 2"),
+        ("{", "line 1 column 2"),
         ("[]", "expected"),
         ('{"model": {}, "steps": [{"guess": 1}]}', "hidden_size"),
         (HISTORY.replace('"layers": 40', '"layers": -1'), "layers"),
-        ("[" * 50_000, "nesting too deep"),
+        ("[" * 50_000, "nested too deeply"),
     ],
 )
 def test_a_history_that_cannot_be_read_is_explained(document, said, client, db):
@@ -209,7 +209,7 @@ def test_a_dense_models_config_leaves_no_width_behind(client, db):
     ("form", "said"),
     [
         ({}, "Paste a config.json, or choose a file."),
-        ({"config": "{"}, "line 1, column 2"),
+        ({"config": "{"}, "line 1 column 2"),
         ({"config": "[]"}, "expected a config.json"),
         ({"config": '{"hidden_size": 0, "dtype": "bfloat16"}'}, "hidden_size: found 0"),
         ({"config": "x" * 200_001}, "at most 200000 characters"),

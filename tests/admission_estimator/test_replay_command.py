@@ -76,5 +76,5 @@ def test_what_goes_wrong_is_said_in_a_sentence_with_an_exit_code(arguments, stdi
 
 
 def test_an_unlimited_file_is_refused_without_being_read_to_the_end():
-    with pytest.raises(CommandError, match="expected at most 4,000,000 characters"):
+    with pytest.raises(CommandError, match="found 4,000,001 bytes; expected at most 4,000,000"):
         run("/dev/zero")

@@ -112,7 +112,8 @@ def test_terms_add_up_to_the_peak(gpus, share, batch):
     assert [term.name for term in terms] == ["intercept", *FEATURES]
     [prediction] = method.predict([wanted])
     assert math.fsum(term.contribution_mib for term in terms) == pytest.approx(prediction.predicted_peak_mib)
-    assert method.explain(wanted)["terms"][0]["volume"] is None
+    [stack] = method.explain(wanted).stacks
+    assert stack.total_gib * 1024 == pytest.approx(prediction.predicted_peak_mib)
 
 
 @given(st.integers(1, 31), st.floats(0.1, 0.8))

@@ -10,6 +10,7 @@ from studies.estimation.errors import EstimationError
 from studies.estimation.labels import Label
 from studies.estimation.methods.donor_copy import DonorCopy
 from studies.estimation.pool import Pool
+from studies.estimation.reasons import Ref
 from tests.estimation.world import GIB, GRANITE, PHI, QWEN_3B, QWEN_7B, pool_configuration, target
 
 
@@ -120,7 +121,9 @@ def test_outcomes_never_decide_which_donor_is_taken(labels):
 
 def test_explanation_lists_all_candidates_best_first():
     method = DonorCopy().fit(Pool.of([pool_configuration("cfg-a", gpu_count=4), pool_configuration("cfg-b")]))
-    assert [item["configuration_id"] for item in method.explain(target())["candidates"]] == ["cfg-b", "cfg-a"]
+    [table] = method.explain(target()).tables
+    assert [row[0] for row in table.rows] == [Ref("cfg-b"), Ref("cfg-a")]
+    assert method.explain(target()).sentences[0].startswith("Copied from cfg-b: same GPU count")
 
 
 def test_published_donors(archive):

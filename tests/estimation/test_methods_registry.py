@@ -6,10 +6,12 @@ import sys
 import textwrap
 
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from studies.estimation.errors import EstimationError
 from studies.estimation.methods import Method, method_class, method_classes
 from tests.estimation.facts import ROOT
+from tests.estimation.world import rules, targets
 
 FOURTH = '''
 from studies.estimation.labels import Label
@@ -80,9 +82,26 @@ print(json.dumps({
 """
 
 
-def test_the_three_references_are_found_in_the_studys_order():
-    assert [method.name for method in method_classes()] == ["donor_copy", "component_regression", "logistic"]
-    assert all(method.required for method in method_classes())
+def test_the_three_references_come_first_and_a_protocol_that_fits_needs_just_these():
+    names = [method.name for method in method_classes()]
+    assert names == ["donor_copy", "component_regression", "logistic", "two_phase", "exact_difference"]
+    assert [method.name for method in method_classes() if method.required] == names[:3]
+
+
+@pytest.mark.parametrize("name", [method.name for method in method_classes()])
+def test_an_unfitted_method_says_so_like_any_other_estimator(name):
+    method = method_class(name).from_rules(
+        rules(two_phase={"quantile": 0.05}, exact_difference="measured_neighbours_with_exact_differences")
+    )
+    with pytest.raises(NotFittedError, match=f"{name} is not fitted"):
+        method.predict(targets())
+    with pytest.raises(NotFittedError):
+        method.explain(targets()[0])
+
+
+def test_what_a_method_leaves_abstract_cannot_be_made():
+    with pytest.raises(TypeError, match="abstract"):
+        Method()
 
 
 def test_a_method_is_found_by_name():

@@ -4,6 +4,7 @@ import pytest
 
 from studies.estimation.errors import EstimationError
 from studies.estimation.families import family_of
+from studies.estimation.folds import leave_family_out
 from studies.estimation.labels import Label
 from studies.estimation.pool import Pool, PoolConfiguration, Target, check_targets
 from tests.estimation.world import (
@@ -181,10 +182,23 @@ def test_families(model, family):
     assert family_of(model) == family
 
 
-@pytest.mark.parametrize("model", ["", "Qwen2.5-3B", None])
-def test_an_unknown_model_is_in_no_family(model):
-    with pytest.raises(EstimationError, match="model: model_id is"):
-        family_of(model)
+def test_a_recorded_family_stands_before_the_published_one():
+    assert family_of(QWEN_3B, "qwen") == "qwen"
+    assert family_of("acme/one", "acme") == "acme"
+
+
+def test_a_model_without_a_known_family_is_never_put_together_with_another():
+    assert family_of("acme/one") != family_of("acme/two")
+
+
+def test_folds_are_those_of_the_families_that_occur():
+    """Models that no code knows, two of them of one family."""
+    pool = Pool.of(
+        pool_configuration(f"cfg-{model}", model_id=f"acme/{model}", family=family)
+        for model, family in (("a-1b", "a"), ("a-9b", "a"), ("b-2b", "b"), ("c-3b", "c"))
+    )
+    folds = {fold.family: (len(fold.fitting), len(fold.test)) for fold in leave_family_out(pool)}
+    assert folds == {"a": (2, 2), "b": (3, 1), "c": (3, 1)}
 
 
 def test_pool_is_ordered_by_id_whatever_the_input_order():

@@ -73,7 +73,7 @@ def spoil(change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda p: p.update(version=2), "refit payload: version is 2, expected 1"),
+        (lambda p: p.update(version=1), "refit payload: version is 1, expected 2"),
         (lambda p: p.pop("pool"), "refit payload: pool is None, expected the key in the payload"),
         (lambda p: p.update(extra=1), "refit payload: extra is 1, expected no other key than"),
         (lambda p: p["pool"].append(p["pool"][0]), "expected each configuration once"),

@@ -196,11 +196,11 @@ def test_the_resident_shard_of_an_offloaded_target_is_explained_as_nothing(archi
     fitted = restore(archive["estimation/fitted_model.json"], archive.pool, archive.rules)
     regression = fitted.method("component_regression")
     for item in archive.pool:
-        terms = {term["name"]: term for term in regression.explain(item)["terms"]}
+        terms = {term.name: term for term in regression.terms(item)}
         resident = terms["resident_actor_shards_gib"]
-        assert (resident["contribution_mib"] == 0) == item.settings.parameter_offload
+        assert (resident.contribution_mib == 0) == item.settings.parameter_offload
         [found] = regression.predict([item.as_target()])
-        assert math.fsum(term["contribution_mib"] for term in terms.values()) == pytest.approx(
+        assert math.fsum(term.contribution_mib for term in terms.values()) == pytest.approx(
             found.predicted_peak_mib
         )
 

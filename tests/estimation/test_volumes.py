@@ -275,11 +275,26 @@ def test_architecture_counts_are_whole_and_positive(value):
         architecture(hidden_size=value)
 
 
-def test_an_unknown_model_has_no_family():
-    with pytest.raises(
-        EstimationError, match=r"model: model_id is 'acme/one', expected one of Qwen/Qwen2.5-3B"
-    ):
-        _ = architecture("acme/one").family
+def metadata(**changes):
+    return {key: value for key, value in vars(architecture()).items() if key != "family"} | changes
+
+
+@pytest.mark.parametrize(
+    ("entry", "family"),
+    [
+        ({}, "qwen25"),
+        ({"model_id": "acme/one", "family": "acme"}, "acme"),
+        ({"model_id": "acme/one"}, "acme/one"),
+    ],
+)
+def test_the_family_comes_with_the_architecture(entry, family):
+    assert Architecture.from_metadata(metadata(**entry)).family == family
+
+
+@pytest.mark.parametrize("family", ["", " ", 7])
+def test_a_family_is_a_word(family):
+    with pytest.raises(EstimationError, match=f"{QWEN_3B}: family is .*, expected a text that is not blank"):
+        Architecture.from_metadata(metadata(family=family))
 
 
 @pytest.mark.parametrize("number", range(8))

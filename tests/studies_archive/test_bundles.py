@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -280,6 +281,40 @@ def test_an_unknown_kind_of_record(bundle):
     path = bundle
     change(path, lambda content: run_of(content, "slot").update(kind="mood"))
     assert "kind: 'mood', expected one of pool, " in refusal(path)
+
+
+@pytest.mark.parametrize("family", ["absent", "", " "])
+def test_an_architecture_without_a_family_is_refused_for_a_model_that_none_is_known_of(bundle, family):
+    def edit(content):
+        run = run_of(content, "architecture")
+        run["rows"][0][run["fields"].index("model_id")] = "acme/one"
+        if family != "absent":
+            run["fields"].append("family")
+            for row in run["rows"]:
+                row.append(family)
+
+    change(bundle, edit)
+    assert "expected the architecture family of acme/one" in refusal(bundle)
+
+
+def test_methods_in_development_are_exported_and_known_again(db, tmp_path):
+    call_command("import_study", str(SAMPLE), "--study", "estimation", verbosity=0)
+    call_command("record_development", "estimation", verbosity=0)
+    path = tmp_path / "development.json"
+    call_command("export_study", "estimation", "--output", str(path), verbosity=0)
+    content = json.loads(path.read_text())["content"]
+    runs = [run for run in content["studies"][0]["runs"] if "lower_peak_mib" in run["fields"]]
+    assert {run["kind"] for run in runs} == {"prediction"}
+    kinds = [
+        dict(zip(run["fields"], row, strict=True))["kind"]
+        for run in content["studies"][0]["runs"]
+        if run["kind"] == "prediction_set"
+        for row in run["rows"]
+    ]
+    assert kinds == ["fold"] * 3 + ["panel"] + ["development"] * 8
+    out = StringIO()
+    call_command("import_study", str(path), stdout=out)
+    assert "no change" in out.getvalue()
 
 
 def test_a_study_record_inside_a_pool(bundle):

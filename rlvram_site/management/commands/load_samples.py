@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management import call_command, get_commands
 from django.core.management.base import BaseCommand
 
+DEVELOPMENT = "record_development"
 SAMPLES = (("studies/samples", "import_study"), ("admission/samples", "import_record"))
 
 
@@ -26,3 +27,5 @@ class Command(BaseCommand):
                         stdout=self.stdout,
                         stderr=self.stderr,
                     )
+        if DEVELOPMENT in known:
+            call_command(DEVELOPMENT, verbosity=options["verbosity"], stdout=self.stdout, stderr=self.stderr)

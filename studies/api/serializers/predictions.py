@@ -18,7 +18,10 @@ class PredictionSetSerializer(serializers.ModelSerializer):
 
 
 class PredictionSerializer(serializers.ModelSerializer):
-    """One method's prediction for one target; an approval predicts within_margin. Peaks are MiB."""
+    """One method's prediction for one target; an approval predicts within_margin. Peaks are MiB.
+
+    The kind ``development`` is of a method that was added when the labels were public: no blind prediction.
+    """
 
     prediction_set: serializers.PrimaryKeyRelatedField = serializers.PrimaryKeyRelatedField(read_only=True)
     kind = serializers.CharField(source="prediction_set.kind")
@@ -26,11 +29,15 @@ class PredictionSerializer(serializers.ModelSerializer):
     configuration = serializers.CharField(source="configuration.configuration_id")
     donor = serializers.CharField(source="donor.configuration_id", default=None, allow_null=True)
     approves = serializers.BooleanField(read_only=True)
+    undecided = serializers.BooleanField(
+        read_only=True, help_text="Too close to call: neither an approval nor a rejection"
+    )
 
     class Meta:
         model = Prediction
         fields = ["id", "prediction_set", "kind", "fold", "configuration", "method", "label", "approves",
-                  "peak_mib", "donor", "donor_gpu_count_matches", "peak_only_label", "guard_applicable",
+                  "undecided", "peak_mib", "lower_peak_mib", "upper_peak_mib", "remark", "donor",
+                  "donor_gpu_count_matches", "peak_only_label", "guard_applicable",
                   "guard_sum_mib", "guard_predicts_failure",
                   "guard_changed_label", "recorded_at"]  # fmt: skip
 

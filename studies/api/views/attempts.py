@@ -36,7 +36,8 @@ from studies.api.serializers.uploads import (
 )
 from studies.api.views.base import StudyDetail, StudyTable, StudyView, refuse
 from studies.models import Attempt
-from studies.services.outcomes.attempts import AttemptUpload, FileEntry, UploadRefused, record_attempts
+from studies.services.errors import UploadRefused
+from studies.services.outcomes.attempts import AttemptUpload, FileEntry, record_attempts
 from studies.services.outcomes.evidence_files import files_of_attempt, keep_blob, not_read
 from studies.services.outcomes.evidence_store import EvidenceTooLarge
 from studies.services.outcomes.slots import attempt_states, slot_states

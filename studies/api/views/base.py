@@ -15,7 +15,7 @@ from rlvram_site.api.errors import Conflict
 from rlvram_site.api.keys import Scope
 from rlvram_site.api.tables import ConditionalView, RecordTable
 from studies.models import Study
-from studies.services.outcomes.attempts import UploadConflict, UploadRefused
+from studies.services.errors import UploadConflict, UploadRefused
 
 
 class StudyView(ConditionalView):

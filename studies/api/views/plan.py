@@ -32,8 +32,7 @@ from studies.api.serializers.plan import (
 from studies.api.serializers.plan_uploads import ConfigurationsUploadSerializer, SlotsUploadSerializer
 from studies.api.views.base import StudyDetail, StudyTable, StudyView, refuse
 from studies.models import Amendment, Configuration, Pool, SeedSlot, Study
-from studies.services.errors import ServiceError
-from studies.services.outcomes.attempts import UploadRefused
+from studies.services.errors import ServiceError, UploadRefused
 from studies.services.outcomes.slots import slot_states
 from studies.services.plan import amendments, protocols
 from studies.services.plan.drafts import NotADraft, add_configurations, add_slots

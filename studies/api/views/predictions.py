@@ -26,7 +26,7 @@ from studies.services.scores.evaluation import record_evaluation
 
 
 class PredictionSetList(StudyTable):
-    """The panel's prediction set and those of the held-out families."""
+    """The panel's prediction set, those of the held-out families, and those of methods in development."""
 
     serializer_class = PredictionSetSerializer
     filterset_class = PredictionSetFilter

@@ -23,10 +23,17 @@ def method_classes() -> tuple[type[Method], ...]:
     Raises:
         EstimationError: two methods with one name.
     """
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
+    modules = [importlib.import_module(f"{__name__}.{item.name}") for item in pkgutil.iter_modules(__path__)]
     found = sorted(
-        (method for method in Method.__subclasses__() if method.__module__.startswith(f"{__name__}.")),
+        (
+            item
+            for module in modules
+            for item in vars(module).values()
+            if isinstance(item, type)
+            and issubclass(item, Method)
+            and item.__module__ == module.__name__
+            and item is not Method
+        ),
         key=lambda method: (method.order, method.name),
     )
     names = [method.name for method in found]

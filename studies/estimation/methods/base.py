@@ -9,8 +9,10 @@ from typing import Any, ClassVar, Self
 
 from studies.estimation.errors import EstimationError
 from studies.estimation.fields import require_boolean, require_number, require_text
-from studies.estimation.labels import Label, parse_label
-from studies.estimation.pool import Pool, Target
+from studies.estimation.interval import Interval
+from studies.estimation.labels import Answer, Label, exceeds_margin, parse_answer, parse_label
+from studies.estimation.pool import Pool, PoolConfiguration, Target
+from studies.estimation.reasons import About, Learned, Reasons, Residual
 from studies.estimation.rules import MethodParameters, ProtocolRules
 from studies.estimation.volumes import StartupBudget, startup_budget
 
@@ -22,32 +24,58 @@ class Prediction:
     Attributes:
         configuration_id: the target.
         method: name of the method.
-        predicted_state: predicted label; `within_margin` approves.
+        predicted_state: predicted label, or undecided; `within_margin` approves.
         startup_budget: startup check of the target, the same for every method.
         predicted_peak_mib: predicted completed peak, MiB, where the method has one.
         donor_configuration_id, donor_gpu_count_matches: donor copy only.
         peak_only_predicted_state, startup_guard_changed_state: component regression only.
+        interval: where the peak lies, for a method that says so.
+        remark: what a reader must know of this prediction, a sentence; None where there is nothing.
     """
 
     configuration_id: str
     method: str
-    predicted_state: Label
+    predicted_state: Answer
     startup_budget: StartupBudget
     predicted_peak_mib: float | None = None
     donor_configuration_id: str | None = None
     donor_gpu_count_matches: bool | None = None
     peak_only_predicted_state: Label | None = None
     startup_guard_changed_state: bool | None = None
+    interval: Interval | None = None
+    remark: str | None = None
 
     @property
     def approves(self) -> bool:
         """Whether the configuration is approved."""
         return self.predicted_state.approves
 
+    @property
+    def undecided(self) -> bool:
+        """Whether the method couldn't call it: neither an approval nor a rejection."""
+        return not isinstance(self.predicted_state, Label)
+
+    def approves_at(self, margin_mib: float) -> bool:
+        """Whether the target would be approved if the margin were another one.
+
+        The upper end of an interval decides; without one the predicted peak does, unless the method predicts
+        a memory failure; a method without peaks approves what it approves.
+        """
+        if self.interval is not None:
+            return self.interval.high is not None and not exceeds_margin(self.interval.high, margin_mib)
+        if self.predicted_peak_mib is not None:
+            failing = self.predicted_state is Label.MEMORY_FAILURE
+            return not failing and not exceeds_margin(self.predicted_peak_mib, margin_mib)
+        return self.approves
+
     def to_record(self) -> dict[str, object]:
-        """The prediction under the archive's key names."""
+        """The prediction under the archive's key names.
+
+        Interval and remark stand in it only where there is one, so that records made before they existed
+        keep their form.
+        """
         peak_only = self.peak_only_predicted_state
-        return {
+        record: dict[str, object] = {
             "configuration_id": self.configuration_id,
             "donor_configuration_id": self.donor_configuration_id,
             "donor_gpu_count_matches": self.donor_gpu_count_matches,
@@ -58,13 +86,20 @@ class Prediction:
             "startup_budget_diagnostic": self.startup_budget.to_record(),
             "startup_guard_changed_state": self.startup_guard_changed_state,
         }
+        if self.interval is not None:
+            record["predicted_peak_lower_mib"] = self.interval.low
+            record["predicted_peak_upper_mib"] = self.interval.high
+        if self.remark is not None:
+            record["remark"] = self.remark
+        return record
 
     @classmethod
     def from_record(cls, record: Mapping[str, object]) -> Prediction:
         """Read a prediction back.
 
         Raises:
-            EstimationError: a missing field, a third outcome label, or a number that is not finite.
+            EstimationError: a missing field, an unknown label, an interval that is none, or a number that is
+                not finite.
         """
         target = require_text(record.get("configuration_id"), "prediction", "configuration_id")
         method = require_text(record.get("method"), f"prediction for {target}", "method")
@@ -78,7 +113,7 @@ class Prediction:
         return cls(
             configuration_id=target,
             method=method,
-            predicted_state=parse_label(record["predicted_state"], offender, "predicted_state"),
+            predicted_state=parse_answer(record["predicted_state"], offender),
             startup_budget=StartupBudget.from_record(record["startup_budget_diagnostic"], offender),
             predicted_peak_mib=None if peak is None else require_number(peak, offender, "predicted_peak_mib"),
             donor_configuration_id=None
@@ -93,6 +128,10 @@ class Prediction:
             startup_guard_changed_state=(
                 None if changed is None else require_boolean(changed, offender, "startup_guard_changed_state")
             ),
+            interval=_interval(record, offender),
+            remark=None
+            if record.get("remark") is None
+            else require_text(record["remark"], offender, "remark"),
         )
 
     def for_configuration(self, configuration_id: str) -> Prediction:
@@ -111,24 +150,56 @@ _RECORD_FIELDS = (
 )
 
 
+def _interval(record: Mapping[str, object], offender: str) -> Interval | None:
+    ends = []
+    for field in _INTERVAL_FIELDS:
+        value = record.get(field)
+        ends.append(None if value is None else require_number(value, offender, field))
+    return None if not any(field in record for field in _INTERVAL_FIELDS) else Interval(*ends)
+
+
+_INTERVAL_FIELDS = ("predicted_peak_lower_mib", "predicted_peak_upper_mib")
+
+
+@dataclass(frozen=True)
+class Matched:
+    """A target of the transfer suite with the one measured configuration that its query permits to copy."""
+
+    target: Target
+    source: PoolConfiguration
+
+
 class Method(ABC):
     """A method of a study, in the style of scikit-learn.
 
-    The constructor stores parameters, `fit` learns attributes whose names end in `_`, `predict` uses them.
+    The constructor stores parameters, `fit` learns attributes whose names end in `_`, `predict` uses them and
+    raises scikit-learn's `NotFittedError` before there are any (`require_fitted`).
 
     Class attributes:
         name: the method's name in records.
+        words: its name in sentences.
         order: place in the tables, ascending.
+        colour: of its curves and dots, as a CSS colour; none stands without its name.
         protocol_key: the key by which a protocol calls for the method.
         required: whether a protocol that fits must have that key.
         learns: whether `fit` estimates parameters, so that it needs every label among what it fits.
+        development_value: what a protocol would hold under `protocol_key` for the method as it was developed.
+            None for a method that has nothing to be developed on: it was there before the labels were.
     """
 
     name: ClassVar[str]
+    words: ClassVar[str] = ""
     order: ClassVar[int]
+    colour: ClassVar[str] = "#767676"
     protocol_key: ClassVar[str]
     required: ClassVar[bool] = False
     learns: ClassVar[bool] = True
+    development_value: ClassVar[object] = None
+
+    @classmethod
+    def about(cls) -> About:
+        """What the method's own page says about it."""
+        return About((cls.__doc__ or "").strip().split("\n\n", maxsplit=1)[0].replace("\n", " "))
 
     @classmethod
     @abstractmethod
@@ -157,9 +228,40 @@ class Method(ABC):
     def restore(cls, parameters: Mapping[str, Any], rules: ProtocolRules, pool: Pool) -> Self:
         """The fitted method from recorded parameters, without fitting. `pool` is what it was fitted on."""
 
-    def explain(self, target: Target) -> dict[str, Any]:
-        """Why the method predicts what it does for `target`, as JSON for a page. Empty: nothing to say."""
-        return {}
+    @classmethod
+    def answer_task(cls, rules: ProtocolRules, donors: Pool, queries: Sequence[Matched]) -> list[Prediction]:
+        """Predict the targets of one task of the transfer suite, from that task's donors alone."""
+        return cls.from_rules(rules).fit(donors).predict([query.target for query in queries])
+
+    def explain(self, target: Target) -> Reasons:
+        """Why the method predicts what it does for `target`."""
+        return Reasons("no reasons given", ("This method says nothing about how it came to its answer.",))
+
+    def learned(self) -> tuple[Learned, ...]:
+        """The few numbers that the method's page shows of a fit; empty where there are none, or too many."""
+        return ()
+
+    def formula(self) -> tuple[str, ...]:
+        """The formula with this fit's numbers in it, line by line; empty where there is none to show."""
+        return ()
+
+    def residuals(self, pool: Pool) -> tuple[Residual, ...]:
+        """What the learned constants were learned from, as the page's dots; empty where there are none."""
+        return ()
+
+    def require_fitted(self, *attributes: str) -> None:
+        """Refuse to be used before `fit`.
+
+        Raises:
+            sklearn.exceptions.NotFittedError: one of these learned attributes is not there.
+        """
+        if all(hasattr(self, attribute) for attribute in attributes):
+            return
+        from sklearn.exceptions import NotFittedError
+
+        raise NotFittedError(
+            f"{self.name} is not fitted: call fit on a pool first, or restore a recorded fit"
+        )
 
     @staticmethod
     def startup_budgets(targets: Sequence[Target]) -> list[StartupBudget]:

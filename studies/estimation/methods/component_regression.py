@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from studies.estimation.errors import EstimationError
-from studies.estimation.labels import Label, exceeds_margin
+from studies.estimation.interval import label_of_peak
+from studies.estimation.labels import Label
 from studies.estimation.methods.base import Method, Prediction, key_in
 from studies.estimation.numerics import one_thread, read_vector, require_finite
 from studies.estimation.pool import Pool, PoolConfiguration, Target, feature_matrix
+from studies.estimation.reasons import (
+    About,
+    Column,
+    Learned,
+    Part,
+    Reasons,
+    Residual,
+    Stack,
+    Table,
+)
 from studies.estimation.rules import MethodParameters, ProtocolRules
 from studies.estimation.volumes import MIB_PER_GIB
 from studies.estimation.wording import recognise
@@ -62,7 +73,9 @@ class ComponentRegression(Method):
     """
 
     name: ClassVar[str] = "component_regression"
+    words: ClassVar[str] = "component regression"
     order: ClassVar[int] = 20
+    colour: ClassVar[str] = "#E69F00"
     protocol_key: ClassVar[str] = "component_regression"
     required: ClassVar[bool] = True
 
@@ -75,6 +88,26 @@ class ComponentRegression(Method):
         self.features = tuple(features)
         self.capacity_mib = capacity_mib
         self.margin_mib = margin_mib
+
+    @classmethod
+    def about(cls) -> About:
+        """What the page says."""
+        return About(
+            claim=(
+                "A peak is a weighted sum of component volumes. The weights are learned from completed peaks "
+                "and can't be negative. A startup check in front of it names settings that can't even start."
+            ),
+            formula=(
+                "peak = intercept + Σ coefficient × volume ÷ divisor, GiB",
+                "above the capacity: memory failure; above the margin: above margin; else within margin",
+                "resident actor shards + generation budget above the capacity: memory failure in any case",
+            ),
+            limits=(
+                "Coefficients describe a fit, not a cause.",
+                "It learns from completed peaks only, so nothing that failed has taught it.",
+            ),
+            residual_title="measured less fitted peak, MiB",
+        )
 
     @classmethod
     def read_rule(cls, protocol: Mapping[str, object], offender: str) -> MethodParameters:
@@ -128,6 +161,7 @@ class ComponentRegression(Method):
         Raises:
             EstimationError: a peak that is not finite.
         """
+        self.require_fitted("coefficients_", "divisors_")
         peaks = self._design(feature_matrix(targets, self.features)) @ self.coefficients_ * MIB_PER_GIB
         require_finite(peaks, self.name, "predicted_peak_mib")
         predictions = []
@@ -149,12 +183,11 @@ class ComponentRegression(Method):
 
     def classify(self, peak_mib: float) -> Label:
         """Class of a fitted peak alone: above capacity, above margin, or within it."""
-        if peak_mib > self.capacity_mib:
-            return Label.MEMORY_FAILURE
-        return Label.ABOVE_MARGIN if exceeds_margin(peak_mib, self.margin_mib) else Label.WITHIN_MARGIN
+        return label_of_peak(peak_mib, self.margin_mib, self.capacity_mib)
 
     def fitted_parameters(self) -> dict[str, Any]:
         """Coefficients with the intercept first, divisors, residual norm and fitted ids."""
+        self.require_fitted("coefficients_", "divisors_")
         return {
             "component_coefficients_gib": self.coefficients_.tolist(),
             "component_divisors": self.divisors_.tolist(),
@@ -206,6 +239,7 @@ class ComponentRegression(Method):
 
     def terms(self, target: Target) -> list[Term]:
         """What each addend contributes to the fitted peak of `target`, the intercept first."""
+        self.require_fitted("coefficients_", "divisors_")
         volumes = feature_matrix([target], self.features)[0].tolist()
         intercept, *weights = self.coefficients_.tolist()
         terms = [Term("intercept", None, None, intercept, intercept, intercept * MIB_PER_GIB)]
@@ -216,9 +250,57 @@ class ComponentRegression(Method):
             terms.append(Term(name, volume, divisor, weight, share, share * MIB_PER_GIB))
         return terms
 
-    def explain(self, target: Target) -> dict[str, Any]:
-        """All addends; their sum is the fitted peak."""
-        return {"terms": [asdict(term) for term in self.terms(target)]}
+    def explain(self, target: Target) -> Reasons:
+        """All addends; their sum is the fitted peak. Then what the startup check made of it."""
+        terms = self.terms(target)
+        peak_gib = sum(term.contribution_gib for term in terms)
+        peak_mib = sum(term.contribution_mib for term in terms)
+        budget, raw = self.startup_budgets([target])[0], self.classify(peak_mib)
+        said = f"The peak alone says {raw.replace('_', ' ')}."
+        if budget.predicts_failure and raw is not Label.MEMORY_FAILURE:
+            said += " The startup guard changed that to memory failure."
+        elif budget.applicable:
+            said += f" The startup guard ({budget.budget_plus_actor_mib:,.0f} MiB) left it as it is."
+        else:
+            said += " The startup guard does not apply."
+        columns = (
+            Column("Term"),
+            Column("Volume", "GiB", 4),
+            Column("÷ divisor", digits=4),
+            Column("× coefficient", digits=4),
+            Column("= contribution", "GiB", 4),
+        )
+        table = Table(
+            "Contribution = coefficient × volume ÷ divisor. Coefficients are learned from completed peaks "
+            "and can't be negative; they describe a fit, not a cause.",
+            columns,
+            tuple(
+                (term.name, term.volume, term.divisor, term.coefficient_gib, term.contribution_gib)
+                for term in terms
+            ),
+            (f"Fitted peak, {peak_mib:,.0f} MiB", None, None, None, peak_gib),
+        )
+        parts = tuple(Part(term.name, term.contribution_gib) for term in terms if term.contribution_gib)
+        return Reasons("term by term", (said,), (table,), stacks=(Stack("regression", parts),))
+
+    def learned(self) -> tuple[Learned, ...]:
+        """Intercept and weights."""
+        self.require_fitted("coefficients_", "divisors_")
+        names = ("intercept", *self.features)
+        return tuple(
+            Learned(name, "GiB", weight)
+            for name, weight in zip(names, self.coefficients_.tolist(), strict=True)
+        )
+
+    def residuals(self, pool: Pool) -> tuple[Residual, ...]:
+        """Measured less fitted peak of what was fitted."""
+        completed = _completed(pool)
+        fitted = self.predict([item.as_target() for item in completed])
+        return tuple(
+            Residual(item.configuration_id, item.family, "completed peaks", item.completed_peak_mib - peak)
+            for item, prediction in zip(completed, fitted, strict=True)
+            if item.completed_peak_mib is not None and (peak := prediction.predicted_peak_mib) is not None
+        )
 
     def _design(self, volumes: NDArray[np.float64]) -> NDArray[np.float64]:
         scaled = volumes / self.divisors_

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from studies.estimation.errors import EstimationError
 from studies.estimation.methods.base import Method, Prediction, key_in
 from studies.estimation.pool import Pool, PoolConfiguration, Target
+from studies.estimation.reasons import About, Column, Reasons, Ref, Table
 from studies.estimation.rules import MethodParameters, ProtocolRules
 from studies.estimation.wording import recognise
+
+SHOWN_CANDIDATES = 10
+"""Permitted donors that an explanation lists."""
 
 
 @dataclass(frozen=True, order=True)
@@ -56,12 +60,33 @@ class DonorCopy(Method):
     """
 
     name: ClassVar[str] = "donor_copy"
+    words: ClassVar[str] = "donor copy"
     order: ClassVar[int] = 10
+    colour: ClassVar[str] = "#009E73"
     protocol_key: ClassVar[str] = "donor_rule"
     required: ClassVar[bool] = True
     learns: ClassVar[bool] = False
 
     donors_: dict[tuple[str, str], list[PoolConfiguration]]
+
+    @classmethod
+    def about(cls) -> About:
+        """What the page says."""
+        return About(
+            claim=(
+                "What the nearest configuration measured earlier showed, the target will show too. Its label "
+                "and its peak are copied; nothing is learned."
+            ),
+            formula=(
+                "donors: the target's workload and level",
+                "order: same GPU count, same family, smallest |ln(P donor ÷ P target)|, smallest id",
+                "answer: the first donor's label and completed peak",
+            ),
+            limits=(
+                "A donor of another size or family is copied as it is, however much larger the target is.",
+                "A donor that failed has no peak, so the copy has none.",
+            ),
+        )
 
     @classmethod
     def read_rule(cls, protocol: Mapping[str, object], offender: str) -> MethodParameters:
@@ -134,11 +159,46 @@ class DonorCopy(Method):
         """The donors are the recorded fitting configurations."""
         return cls.from_rules(rules).fit(pool)
 
-    def explain(self, target: Target) -> dict[str, Any]:
-        """All candidates, best first."""
-        return {"candidates": [asdict(candidate) for candidate in self.candidates(target)]}
+    def explain(self, target: Target) -> Reasons:
+        """The donor, and the first few of those that were permitted."""
+        found = self.candidates(target)
+        first, more = found[0], len(found) - SHOWN_CANDIDATES
+        return Reasons(
+            "which donor",
+            (
+                f"Copied from {first.configuration_id}: {_same(first.gpu_count_matches)} GPU count, "
+                f"{_same(first.family_matches)} architecture family, "
+                f"{first.log_parameter_ratio:.3f} away in ln(parameters), first of {len(found)} permitted "
+                f"donor{'' if len(found) == 1 else 's'}.",
+            ),
+            (
+                Table(
+                    "Permitted donors, the best first." + (f" {more} more follow." if more > 0 else ""),
+                    (
+                        Column("Donor"),
+                        Column("GPU count"),
+                        Column("Family"),
+                        Column("|ln(P donor ÷ P target)|", digits=3),
+                        Column("Observed"),
+                        Column("Completed peak", "MiB"),
+                    ),
+                    tuple(
+                        (
+                            Ref(item.configuration_id),
+                            _same(item.gpu_count_matches),
+                            _same(item.family_matches),
+                            item.log_parameter_ratio,
+                            item.label.replace("_", " "),
+                            item.completed_peak_mib,
+                        )
+                        for item in found[:SHOWN_CANDIDATES]
+                    ),
+                ),
+            ),
+        )
 
     def _permitted(self, target: Target) -> list[PoolConfiguration]:
+        self.require_fitted("donors_")
         donors = self.donors_.get(_group(target))
         if not donors:
             workload, level = _group(target)
@@ -149,6 +209,10 @@ class DonorCopy(Method):
                 f"a fitting configuration with workload {workload} and level {level}",
             )
         return donors
+
+
+def _same(matches: bool) -> str:
+    return "same" if matches else "another"
 
 
 def _group(target: Target) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from studies.estimation.labels import Label
 from studies.estimation.methods.base import Method, Prediction, key_in
 from studies.estimation.numerics import one_thread, read_vector, require_finite
 from studies.estimation.pool import Pool, Target, feature_matrix
+from studies.estimation.reasons import About, Reasons
 from studies.estimation.rules import MethodParameters, ProtocolRules
 from studies.estimation.wording import recognise
 
@@ -50,7 +51,9 @@ class LogisticClassification(Method):
     """
 
     name: ClassVar[str] = "logistic"
+    words: ClassVar[str] = "logistic classification"
     order: ClassVar[int] = 30
+    colour: ClassVar[str] = "#56B4E9"
     protocol_key: ClassVar[str] = "classifier"
     required: ClassVar[bool] = True
 
@@ -65,6 +68,24 @@ class LogisticClassification(Method):
         self.C = C
         self.max_iter = max_iter
         self.random_state = random_state
+
+    @classmethod
+    def about(cls) -> About:
+        """What the page says."""
+        return About(
+            claim=(
+                "The label follows from the standardised volumes by multinomial logistic regression, "
+                "balanced over the three labels."
+            ),
+            formula=(
+                "score of a label = intercept + Σ coefficient × (volume − mean) ÷ deviation",
+                "answer: the label with the largest score",
+            ),
+            limits=(
+                "Its scores rank labels; they are no probabilities of failure, so none is shown.",
+                "It predicts no peak.",
+            ),
+        )
 
     @classmethod
     def read_rule(cls, protocol: Mapping[str, object], offender: str) -> MethodParameters:
@@ -173,6 +194,7 @@ class LogisticClassification(Method):
         Raises:
             EstimationError: a score that is not finite.
         """
+        self.require_fitted("coefficients_", "intercepts_", "mean_", "scale_")
         volumes = feature_matrix(targets, self.features)
         scores = (volumes - self.mean_) / self.scale_ @ self.coefficients_.T + self.intercepts_
         require_finite(scores, self.name, "scores")
@@ -190,6 +212,7 @@ class LogisticClassification(Method):
 
     def fitted_parameters(self) -> dict[str, Any]:
         """Classes, coefficients, intercepts, iterations and the scaler."""
+        self.require_fitted("coefficients_", "intercepts_", "mean_", "scale_", "iterations_")
         return {
             "classifier_classes": [label.value for label in CLASSES],
             "classifier_coefficients": self.coefficients_.tolist(),
@@ -232,3 +255,15 @@ class LogisticClassification(Method):
             require_whole(item, cls.name, "classifier_iterations", 0) for item in iterations
         ]
         return method
+
+    def explain(self, target: Target) -> Reasons:
+        """The label; the scores behind it would be read as probabilities."""
+        (prediction,) = self.predict([target])
+        label = prediction.predicted_state.replace("_", " ")
+        return Reasons(
+            "label only",
+            (
+                f"It predicts a label only: {label}. Its scores rank the three labels and are no "
+                "probabilities of failure, so none is shown.",
+            ),
+        )

@@ -11,11 +11,13 @@ from django.core.management.base import BaseCommand, CommandError
 from rlvram_site.ledger.chain import acting
 from studies.estimation.errors import EstimationError
 from studies.services.errors import ServiceError
+from studies.services.transfer.results import method_scores
 from studies.services.transfer.submissions import load_suite, submit, the_pool
 from studies.transfer.scoring import COUNTS, score_suite
 from studies.transfer.submission import SubmissionError, check, parse_rows
 from studies.transfer.suite import SELECTIONS
 
+_UNDECIDED = ("undecided_within_margin", "undecided_other")
 _TEXTS = ("name", "submission_version", "declaration", "author")
 
 
@@ -23,11 +25,19 @@ class Command(BaseCommand):
     help = (
         "Scores a CSV or JSON file of query_id,predicted_state and prints the scores by task, by track and "
         'overall: {"overall": …, "per_track": {"TRACK": …}, "per_task": {"TASK": …}}. With --record, records '
-        "them as a submission."
+        "them as a submission. With --method, scores a method of the registry instead, task by task."
     )
 
     def add_arguments(self, parser) -> None:
-        parser.add_argument("file", type=Path, help="CSV or JSON with query_id and predicted_state")
+        parser.add_argument(
+            "file", nargs="?", type=Path, help="CSV or JSON with query_id and predicted_state"
+        )
+        parser.add_argument(
+            "--method", help="in place of a file: a method of the registry, fitted task by task"
+        )
+        parser.add_argument(
+            "--undecided-as-rejected", action="store_true", help="count a method's undecided as rejected"
+        )
         parser.add_argument("--track", choices=SELECTIONS, required=True, help="one track, or all")
         parser.add_argument("--format", choices=("json", "table"), default="table")
         parser.add_argument("--pool", metavar="SLUG", help="needed only if several pools have a suite")
@@ -39,6 +49,28 @@ class Command(BaseCommand):
         record.add_argument("--author", help="who sends it")
 
     def handle(self, *args, **options) -> None:
+        if (options["file"] is None) == (options["method"] is None):
+            raise CommandError("expected either a file of predictions or --method, not both")
+        if options["method"] is not None:
+            self._method(options)
+        else:
+            self._file(options)
+
+    def _method(self, options: dict[str, Any]) -> None:
+        if options["record"]:
+            raise CommandError(
+                "--record records predictions from a file; a method's are computed when asked for"
+            )
+        try:
+            document = method_scores(
+                the_pool(options["pool"]), options["method"], options["track"],
+                undecided_as_rejected=options["undecided_as_rejected"],
+            )  # fmt: skip
+        except (ServiceError, EstimationError) as error:
+            raise CommandError(str(error)) from None
+        self._print(document, options["format"])
+
+    def _file(self, options: dict[str, Any]) -> None:
         path: Path = options["file"]
         absent = [name for name in _TEXTS if options["record"] and not options[name]]
         if absent:
@@ -64,7 +96,10 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         except OSError as error:
             raise CommandError(f"{path}: cannot be read ({error.strerror})") from None
-        if options["format"] == "json":
+        self._print(document, options["format"])
+
+    def _print(self, document: dict[str, Any], form: str) -> None:
+        if form == "json":
             self.stdout.write(json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False))
         else:
             self.stdout.write("\n".join(_table(document)))
@@ -75,6 +110,6 @@ def _table(document: dict[str, Any]) -> list[str]:
     rows = {**document["per_track"], "overall": document["overall"]}
     width = max(map(len, rows))
     return [
-        f"{name:<{width}}  " + "  ".join(f"{scores[key]} {key}" for key in COUNTS)
+        f"{name:<{width}}  " + "  ".join(f"{scores[key]} {key}" for key in (*COUNTS, *_UNDECIDED))
         for name, scores in rows.items()
     ]

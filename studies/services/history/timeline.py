@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rlvram_site.ledger.models import LedgerEntry, LedgerRecord
 from studies.models import Allocation, Amendment, Attempt, Event, Exclusion, NonLaunch, Protocol, Seal, Study
 from studies.services.history.known_times import KnownTimes
-from studies.services.history.ledger_order import ESTABLISHES_OUTCOME
+from studies.services.ledger_order import ESTABLISHES_OUTCOME
 from studies.services.outcomes.slots import Entries
 from studies.services.plan import amendments
 

@@ -18,7 +18,7 @@ from studies.evidence.errors import EvidenceError
 from studies.evidence.outcome import DerivedOutcome
 from studies.evidence.report import as_data
 from studies.models import Attempt, EvidenceBlob, EvidenceFile, Protocol, SeedSlot, Study
-from studies.services.errors import ServiceError
+from studies.services.errors import UploadConflict, UploadProblem, UploadRefused
 from studies.services.outcomes.derivation import Observed, UploadedFile, completion_rule, derive
 from studies.services.plan.slot_names import unknown_slot
 
@@ -79,27 +79,6 @@ class Recorded:
     new: bool
     row: Attempt | None = None
     """The new row as it was recorded; None where it stood already."""
-
-
-@dataclass(frozen=True)
-class UploadProblem:
-    """What is wrong with one upload: its place in the batch, the field, and a sentence."""
-
-    index: int
-    field: str
-    message: str
-
-
-class UploadRefused(ServiceError):
-    """Some uploads can't be recorded; nothing was."""
-
-    def __init__(self, problems: Sequence[UploadProblem]) -> None:
-        super().__init__("; ".join(item.message for item in problems))
-        self.problems = problems
-
-
-class UploadConflict(UploadRefused):
-    """Some invocation is already recorded with other content; nothing was recorded."""
 
 
 @dataclass

@@ -10,12 +10,10 @@ from django.db.models import QuerySet
 
 from rlvram_site.ledger.chain import lock_stream, record
 from studies.models import Attempt, Exclusion
-from studies.services.errors import ServiceError
+from studies.services.errors import ServiceError, UploadProblem, UploadRefused
 from studies.services.outcomes.attempts import (
     PLAIN_COLUMNS,
     AttemptUpload,
-    UploadProblem,
-    UploadRefused,
     declaration_problems,
     record_attempts,
 )

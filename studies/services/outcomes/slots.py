@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from studies.estimation.labels import SlotOutcome, slot_state
 from studies.estimation.tries import SlotTries
 from studies.models import Attempt, Exclusion, NonLaunch, SeedSlot
-from studies.services.history.ledger_order import ESTABLISHES_OUTCOME
+from studies.services.ledger_order import ESTABLISHES_OUTCOME
 from studies.services.plan.protocols import tries_by_study
 
 NOT_STARTED = "not started"

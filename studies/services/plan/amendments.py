@@ -19,7 +19,7 @@ from studies.estimation import protocol as rules_of
 from studies.estimation.errors import EstimationError
 from studies.models import Amendment, Study
 from studies.services.errors import ServiceError
-from studies.services.history.ledger_order import first_launch, first_outcome, sequences
+from studies.services.ledger_order import first_launch, first_outcome, sequences
 from studies.services.plan import protocols
 
 

@@ -13,8 +13,7 @@ from studies.estimation.errors import EstimationError
 from studies.estimation.labels import SLOTS_PER_CONFIGURATION
 from studies.estimation.volumes import startup_budget
 from studies.models import Attempt, Configuration, NonLaunch, Seal, SeedSlot, Study
-from studies.services.errors import ServiceError
-from studies.services.outcomes.attempts import UploadConflict, UploadProblem, UploadRefused
+from studies.services.errors import ServiceError, UploadConflict, UploadProblem, UploadRefused
 from studies.services.plan.pools import architectures, settings_of
 
 
@@ -48,6 +47,11 @@ def add_configurations(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[
                 )  # fmt: skip
             if settings.model_id in known:
                 startup_budget(settings, known[settings.model_id])
+            elif known:
+                raise EstimationError(
+                    settings.configuration_id, "model_id", settings.model_id,
+                    f"a model whose architecture and family the pool holds: {', '.join(sorted(known))}",
+                )  # fmt: skip
         except EstimationError as error:
             problems.append(UploadProblem(index, error.field, str(error)))
     if problems:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
@@ -11,6 +12,7 @@ from django.db.models import Count, Model, Sum
 
 from studies.estimation.errors import EstimationError
 from studies.estimation.families import family_of
+from studies.estimation.labels import Label
 from studies.estimation.pool import Pool as FittingPool
 from studies.estimation.pool import PoolConfiguration, Target
 from studies.estimation.rules import ProtocolRules
@@ -64,6 +66,20 @@ def pool_configuration(configuration: Configuration, known: dict[str, Architectu
     return PoolConfiguration.from_rows(row, outcome, known)
 
 
+def measured_pool(pool: Pool) -> list[PoolConfiguration]:
+    """Every configuration of the pool that has one of the three labels and can be read as the rules need it.
+
+    Configurations of a model without architecture, and those that a rule can't read, are left out.
+    """
+    known = architectures(pool)
+    rows = pool.configurations.filter(model_id__in=known, pool_outcome__observed_state__in=list(Label))
+    found = []
+    for row in rows.select_related("pool_outcome"):
+        with suppress(EstimationError):
+            found.append(pool_configuration(row, known))
+    return found
+
+
 def fitting_pool(study: Study, rules: ProtocolRules) -> FittingPool:
     """The configurations that the study's effective protocol permits for fitting, in two queries.
 
@@ -102,10 +118,6 @@ def _texts(row: Model) -> dict[str, str]:
     """A row as a table would spell it: null is blank, never zero."""
     values = ((name, getattr(row, name)) for name in _columns(type(row)))
     return {name: "" if value is None else str(value) for name, value in values}
-
-
-OUTSIDE = "other"
-"""Group of the models that the study places in no family."""
 
 
 @dataclass(frozen=True)
@@ -158,9 +170,15 @@ def holdings(pool: Pool) -> Holdings:
 
 
 def pool_fits(pool: Pool) -> list[PoolFit]:
-    """Every fit recorded by a study of this pool, final fits before folds, from the models' own counts."""
+    """Every fit of a study's own methods on this pool, final fits before folds, from the models' own counts.
+
+    Methods in development are no part of a study; they learn from the same configurations.
+    """
     models = (
-        FittedModel.objects.filter(study__pool=pool).select_related("study").order_by("study__slug", "pk")
+        FittedModel.objects.filter(study__pool=pool)
+        .exclude(prediction_sets__kind=PredictionSet.Kind.DEVELOPMENT)
+        .select_related("study")
+        .order_by("study__slug", "pk")
     )
     folds = PredictionSet.objects.filter(study__pool=pool, kind=PredictionSet.Kind.FOLD)
     tested = dict(
@@ -193,24 +211,21 @@ class PoolLabel:
     """What the summaries group: one pool configuration's place and label."""
 
     configuration_id: str
-    model_id: str
+    family: str
     source_study: str
     label: str
 
-    @property
-    def family(self) -> str:
-        try:
-            return family_of(self.model_id)
-        except EstimationError:
-            return OUTSIDE
-
 
 def outcomes(pool: Pool) -> list[PoolLabel]:
-    """Place and label of every pool configuration, in one query."""
+    """Place and label of every pool configuration, in two queries.
+
+    Each family is named as its architectures are; a model of which none is known stands under its own id.
+    """
+    recorded = dict(pool.architectures.values_list("model_id", "family"))
     rows = PoolOutcome.objects.filter(configuration__pool=pool).order_by("configuration__configuration_id")
     return [
-        PoolLabel(*row)
-        for row in rows.values_list(
+        PoolLabel(name, family_of(model, recorded.get(model)), source, label)
+        for name, model, source, label in rows.values_list(
             "configuration__configuration_id",
             "configuration__model_id",
             "configuration__source_study",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from studies.estimation.methods.component_regression import ComponentRegression, Term
-from studies.estimation.methods.donor_copy import DonorCandidate, DonorCopy
-from studies.estimation.study import restore
-from studies.estimation.volumes import StartupBudget, component_volumes, startup_budget
+from studies.estimation.development import development_rules
+from studies.estimation.methods import method_class
+from studies.estimation.pool import Pool as FittingPool
+from studies.estimation.reasons import Reasons
+from studies.estimation.rules import ProtocolRules
+from studies.estimation.study import FittedStudy, restore
+from studies.estimation.volumes import Architecture, StartupBudget, component_volumes, startup_budget
 from studies.models import Configuration, FittedModel, PredictionSet, Study
 from studies.services.errors import ServiceError
 from studies.services.plan import protocols
@@ -42,28 +46,6 @@ class Volumes:
         return sum(volume.gib for volume in self.components)
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """What a recorded fit says about one configuration.
-
-    Attributes:
-        donors: permitted donors, the copied one first; empty where the fit copies none.
-        terms: addends of the regression's peak, the intercept first; empty where the fit has no regression.
-    """
-
-    donors: tuple[DonorCandidate, ...]
-    terms: tuple[Term, ...]
-
-    @property
-    def fitted_peak_gib(self) -> float:
-        """The regression's peak: the sum of its terms."""
-        return sum(term.contribution_gib for term in self.terms)
-
-    @property
-    def fitted_peak_mib(self) -> float:
-        return sum(term.contribution_mib for term in self.terms)
-
-
 def fit_behind(prediction_set: PredictionSet) -> FittedModel | None:
     """The fit that made a set; a follow-up's is its parent's."""
     seen: PredictionSet | None = prediction_set
@@ -72,23 +54,43 @@ def fit_behind(prediction_set: PredictionSet) -> FittedModel | None:
     return None if seen is None else seen.fitted_model
 
 
-def explain(model: FittedModel, configuration: Configuration) -> Explanation:
-    """Donors and regression terms of a recorded fit for one configuration. Nothing is fitted.
+class RecordedFits:
+    """Recorded fits, ready to be applied again. Nothing is fitted; what several fits share is read once."""
 
-    Raises ``ServiceError`` or ``EstimationError`` where the recorded fit cannot be applied again.
-    """
-    study = model.study
-    rules = protocols.rules(study)
-    fitted = restore(model.parameters, fitting_pool(study, rules), rules)
-    target = target_of(configuration, architectures(pool_of(study)))
-    donors: tuple[DonorCandidate, ...] = ()
-    terms: tuple[Term, ...] = ()
-    for method in fitted.methods:
-        if isinstance(method, DonorCopy):
-            donors = tuple(method.candidates(target))
-        elif isinstance(method, ComponentRegression):
-            terms = tuple(method.terms(target))
-    return Explanation(donors, terms)
+    def __init__(self) -> None:
+        self._read: dict[int, tuple[ProtocolRules, FittingPool, dict[str, Architecture]]] = {}
+
+    def restored(self, prediction_set: PredictionSet, method: str) -> FittedStudy | None:
+        """The fit behind a set that has ``method``; None where none is recorded.
+
+        Raises ``ServiceError`` or ``EstimationError`` where the recorded fit cannot be applied again.
+        """
+        model = fit_behind(prediction_set)
+        if model is None:
+            return None
+        rules, pool, _ = self._of(model.study)
+        if prediction_set.kind == PredictionSet.Kind.DEVELOPMENT:
+            rules = development_rules(rules, method_class(method))
+        return restore(model.parameters, pool, rules)
+
+    def explain(
+        self, prediction_set: PredictionSet, methods: Sequence[str], configuration: Configuration
+    ) -> dict[str, Reasons]:
+        """Each method's own reasons, by its name, from the set's recorded fit; empty without a fit.
+
+        Raises ``ServiceError`` or ``EstimationError`` where the recorded fit cannot be applied again.
+        """
+        model, fitted = fit_behind(prediction_set), self.restored(prediction_set, methods[0])
+        if model is None or fitted is None:
+            return {}
+        target = target_of(configuration, self._of(model.study)[2])
+        return {method.name: method.explain(target) for method in fitted.methods}
+
+    def _of(self, study: Study) -> tuple[ProtocolRules, FittingPool, dict[str, Architecture]]:
+        if study.pk not in self._read:
+            rules = protocols.rules(study)
+            self._read[study.pk] = rules, fitting_pool(study, rules), architectures(pool_of(study))
+        return self._read[study.pk]
 
 
 def fitting_study(configuration: Configuration) -> Study | None:

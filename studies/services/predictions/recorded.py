@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from studies.estimation.labels import parse_label
+from django.db.models import Min
+
+from studies.estimation.interval import Interval
+from studies.estimation.labels import parse_answer, parse_label
 from studies.estimation.methods import Prediction as MethodPrediction
 from studies.estimation.methods import method_classes
 from studies.estimation.volumes import StartupBasis, StartupBudget
@@ -27,6 +30,23 @@ def fold_sets(study: Study) -> list[PredictionSet]:
     return [item for _, item in sorted({item.fold: item for item in sets}.items())]
 
 
+def development_sets(study: Study) -> list[PredictionSet]:
+    """The newest set of each method in development and each scope: held-out families by name, the panel last.
+
+    ``method`` of each set is the one method that it has.
+    """
+    sets = (
+        study.predictionsets.filter(kind=PredictionSet.Kind.DEVELOPMENT)
+        .annotate(method=Min("predictions__method"))
+        .exclude(method=None)
+        .order_by("pk")
+        .select_related("fitted_model", "study")
+    )
+    newest = {(item.method, item.fold): item for item in sets}
+    order = in_method_order(method for method, _ in newest)
+    return sorted(newest.values(), key=lambda item: (order.index(item.method), item.fold == "", item.fold))
+
+
 def rows_of(prediction_set: PredictionSet) -> list[Prediction]:
     """The set's predictions with configuration and donor, in recorded order, in one query."""
     return list(prediction_set.predictions.select_related("configuration", "donor").order_by("pk"))
@@ -38,7 +58,7 @@ def method_prediction(row: Prediction) -> MethodPrediction:
     return MethodPrediction(
         configuration_id=row.configuration.configuration_id,
         method=row.method,
-        predicted_state=parse_label(row.label, offender),
+        predicted_state=parse_answer(row.label, offender),
         startup_budget=StartupBudget(
             StartupBasis.RESIDENT_ACTOR if row.guard_applicable else StartupBasis.OFFLOADED_ACTOR,
             row.guard_sum_mib,
@@ -49,6 +69,8 @@ def method_prediction(row: Prediction) -> MethodPrediction:
         donor_gpu_count_matches=row.donor_gpu_count_matches,
         peak_only_predicted_state=parse_label(row.peak_only_label, offender) if row.peak_only_label else None,
         startup_guard_changed_state=row.guard_changed_label,
+        interval=Interval(row.lower_peak_mib, row.upper_peak_mib) if row.has_interval else None,
+        remark=row.remark,
     )
 
 

@@ -79,7 +79,8 @@ def library_versions(study: Study) -> dict[str, str]:
 
     Raises ``ServiceError`` if no fit is recorded, ``ArchiveError`` if it does not say its versions.
     """
-    fitted = FittedModel.objects.filter(study=study, fold="").order_by("pk").first()
+    fits = FittedModel.objects.filter(study=study, fold="")
+    fitted = fits.exclude(prediction_sets__kind=PredictionSet.Kind.DEVELOPMENT).order_by("pk").first()
     if fitted is None:
         raise ServiceError(f"study {study.slug} has no recorded fit, so no recorded environment either")
     return recorded_versions(fitted.environment, f"study {study.slug}")

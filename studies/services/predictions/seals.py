@@ -18,7 +18,7 @@ from studies.estimation.panel import by_method
 from studies.estimation.study import inherit
 from studies.models import Configuration, FittedModel, Prediction, PredictionSet, Seal, Study
 from studies.services.errors import ServiceError
-from studies.services.history.ledger_order import first_launch, first_outcome, sequence_of, sequences
+from studies.services.ledger_order import first_launch, first_outcome, sequence_of, sequences
 from studies.services.plan import protocols
 from studies.services.plan.pools import pool_of
 from studies.services.predictions.recorded import method_predictions, panel_set
@@ -144,25 +144,32 @@ def predict_and_seal(study: Study, result: Mapping[str, Any]) -> tuple[Predictio
         targets = {row.configuration_id: row for row in study.configurations.all()}
         for family, fold in sorted(result["retrospective"]["folds"].items()):
             model = {**fold["model"], "source_cost": fold["source_cost"]}
-            _record_set(study, family, model, environment, fold["predictions"], pool, pool)
-        panel = _record_set(
-            study, "", result["fitted_model"], environment, result["predictions"], targets, pool
-        )
+            record_set(
+                PredictionSet(study=study, kind=PredictionSet.Kind.FOLD, fold=family),
+                model, environment, fold["predictions"], pool, pool,
+            )  # fmt: skip
+        panel = record_set(
+            PredictionSet(study=study, kind=PredictionSet.Kind.PANEL),
+            result["fitted_model"], environment, result["predictions"], targets, pool,
+        )  # fmt: skip
         assert panel_set(study) == panel
         return panel, seal_predictions(panel)
 
 
-def _record_set(
-    study: Study, fold: str, model: Mapping[str, Any], environment: Mapping[str, Any],
+def record_set(
+    prediction_set: PredictionSet, model: Mapping[str, Any], environment: Mapping[str, Any],
     predictions: Sequence[Mapping[str, Any]], targets: Mapping[str, Configuration],
     donors: Mapping[str, Configuration],
 ) -> PredictionSet:  # fmt: skip
-    fitted = FittedModel(study=study, fold=fold, parameters=dict(model), environment=dict(environment))
-    record(fitted)
-    kind = PredictionSet.Kind.FOLD if fold else PredictionSet.Kind.PANEL
-    prediction_set = PredictionSet(
-        study=study, kind=kind, fold=fold, fitted_model=fitted, source_path="computed here"
+    """Record a set that was computed here, with its fit before it and its predictions after it."""
+    fitted = FittedModel(
+        study=prediction_set.study,
+        fold=prediction_set.fold,
+        parameters=dict(model),
+        environment=dict(environment),
     )
+    record(fitted)
+    prediction_set.fitted_model, prediction_set.source_path = fitted, "computed here"
     record(prediction_set)
     record_all(
         _row(prediction_set, MethodPrediction.from_record(item), targets, donors) for item in predictions
@@ -190,6 +197,9 @@ def _row(
         guard_applicable=budget.applicable,
         guard_sum_mib=budget.budget_plus_actor_mib,
         guard_predicts_failure=budget.predicts_failure,
+        lower_peak_mib=item.interval.low if item.interval else None,
+        upper_peak_mib=item.interval.high if item.interval else None,
+        remark=item.remark,
     )
 
 

@@ -7,9 +7,15 @@ from typing import Any
 from django.db import transaction
 
 from rlvram_site.ledger.canonical import digest
-from studies.estimation.panel import by_method, evaluate_panel, resolved_truths, single_label_rule
+from studies.estimation.panel import (
+    by_method,
+    evaluate_panel,
+    panel_answers,
+    resolved_truths,
+    single_label_rule,
+)
 from studies.estimation.pool import PoolConfiguration
-from studies.estimation.scoring import Truth, score
+from studies.estimation.scoring import Truth, answers, case_of, score
 from studies.models import Evaluation, PredictionSet, Study
 from studies.services.errors import ServiceError
 from studies.services.plan import protocols
@@ -64,12 +70,30 @@ def fold_scores(prediction_set: PredictionSet) -> dict[str, Any]:
 def evaluation_document(study: Study) -> dict[str, Any]:
     """``{"evaluation": …, "folds": {family: {"scores": …}}}``: the archive's numbers from the ledger.
 
-    ``evaluation`` has the keys of ``evaluation.json``, each family's ``scores`` those of
-    ``retrospective.json``. A study that inherits its predictions has no folds.
+    Beside them stand ``answers``: by method how many targets were approved, rejected and left undecided, by
+    what they turned out to be. ``evaluation`` has the keys of ``evaluation.json``, each family's ``scores``
+    those of ``retrospective.json``. A study that inherits its predictions has no folds.
     """
+    panel = load_panel(study)
+    evaluation = panel_evaluation(panel)
+    assert panel.prediction_set is not None
     return {
-        "evaluation": panel_evaluation(load_panel(study)),
-        "folds": {item.fold: {"scores": fold_scores(item)} for item in fold_sets(study)},
+        "evaluation": evaluation,
+        "answers": panel_answers(method_predictions(panel.prediction_set), panel.resolutions),
+        "folds": {
+            item.fold: {"scores": fold_scores(item), "answers": fold_answers(item)}
+            for item in fold_sets(study)
+        },
+    }
+
+
+def fold_answers(prediction_set: PredictionSet) -> dict[str, Any]:
+    """Each method's approved, rejected and undecided targets of one held-out family, by observed label."""
+    truths = {truth.configuration_id: truth for truth in fold_truths(prediction_set)}
+    groups = by_method(method_predictions(prediction_set), list(truths))
+    return {
+        method: answers(case_of(item, truths[item.configuration_id]) for item in groups[method])
+        for method in in_method_order(groups)
     }
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from rlvram_site.ledger.models import LedgerRecord
-from studies.estimation.labels import Label, Resolution, is_unscored_approval, resolve
+from studies.estimation.labels import UNDECIDED, Label, Resolution, is_unscored_approval, resolve
 from studies.estimation.rules import ProtocolRules
 from studies.models import (
     Attempt,
@@ -125,6 +125,10 @@ class Panel:
 
 def cell_state(predicted: str, resolution: Resolution) -> str:
     """What a prediction and what is known of its target say together: a key of ``MARKS``."""
+    if predicted == UNDECIDED:
+        if resolution.label is None:
+            return "undecided_unscored"
+        return "undecided_usable" if resolution.label is Label.WITHIN_MARGIN else "undecided_other"
     approves = Label(predicted).approves
     if is_unscored_approval(approves, resolution):
         if resolution.known_memory_failure:

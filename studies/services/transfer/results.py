@@ -10,9 +10,10 @@ from functools import lru_cache
 from typing import Any
 
 from rlvram_site.ledger.chain import head
+from studies.estimation.development import WORD, development_rules, is_development
 from studies.estimation.errors import EstimationError
 from studies.estimation.labels import Label, Resolution
-from studies.estimation.methods import method_classes
+from studies.estimation.methods import Method, method_class, method_classes
 from studies.estimation.pool import Pool as FittingPool
 from studies.estimation.rules import ProtocolKind, ProtocolRules
 from studies.models import Pool, Study, TransferSubmission
@@ -131,6 +132,7 @@ class MethodResult:
     """One method of the registry on one track.
 
     Attributes:
+        kind: ``development`` where no protocol of the pool names the method; empty otherwise.
         runs: every task of the track, applicable or not.
         scores: on the applicable tasks; None if there is none.
         reference: the reference's scores on the same tasks.
@@ -143,6 +145,7 @@ class MethodResult:
     scores: Mapping[str, Any] | None
     reference: Mapping[str, Any] | None
     reasons: Sequence[tuple[str, int]]
+    kind: str = ""
 
     @property
     def applicable(self) -> int:
@@ -161,7 +164,8 @@ class RegistryResults:
 def registry_results(pool: Pool) -> RegistryResults:
     """Each method of the registry, fitted inside each task where it can be. Kept while nothing is added.
 
-    Parameters are those of the pool's first study that fits. Without one no method is applicable.
+    Parameters are those of the pool's first study that fits; a method that its protocol does not name runs as
+    development, with the value it was developed with. Without such a study no method is applicable.
     """
     studies = list(pool.studies.order_by("pk"))
     ends = tuple(head(stream).sha256 for stream in (pool.stream, *(study.stream for study in studies)))
@@ -174,23 +178,67 @@ def _registry_results(pool: Pool, ends: tuple[str, ...]) -> RegistryResults:
     study, rules = _rules(pool)
     fitting, problem = None, ""
     try:
-        known = architectures(pool)
-        rows = pool.configurations.filter(configuration_id__in=suite.used_ids).select_related("pool_outcome")
-        fitting = FittingPool.of(pool_configuration(row, known) for row in rows)
+        fitting = _suite_pool(pool, suite)
     except EstimationError as error:
         problem = str(error)
     results = []
     for method in method_classes():
-        named = rules is not None and method.name in rules.require_fitting().methods
+        own, kind = _rules_for(method, rules)
         for track in suite.tracks:
             tasks = suite.tasks_of(track)
-            if fitting is None or rules is None or not named:
+            if fitting is None or own is None:
                 reason = problem or "no study of this pool says how to fit it"
                 runs = [TaskRun(task, {}, reason) for task in tasks]
             else:
-                runs = [run_on_task(method, rules, task, fitting) for task in tasks]
-            results.append(_result(suite, method.name, track, runs))
+                runs = [run_on_task(method, own, task, fitting) for task in tasks]
+            results.append(_result(suite, method.name, track, runs, kind))
     return RegistryResults(study, results)
+
+
+def _suite_pool(pool: Pool, suite: Suite) -> FittingPool:
+    known = architectures(pool)
+    rows = pool.configurations.filter(configuration_id__in=suite.used_ids).select_related("pool_outcome")
+    return FittingPool.of(pool_configuration(row, known) for row in rows)
+
+
+def _rules_for(method: type[Method], rules: ProtocolRules | None) -> tuple[ProtocolRules | None, str]:
+    """The rules under which a method runs here, None without any, and the word if it is in development."""
+    if rules is None:
+        return None, ""
+    if is_development(method, rules):
+        return development_rules(rules, method), WORD
+    return (rules if method.name in rules.require_fitting().methods else None), ""
+
+
+def method_scores(
+    pool: Pool, name: str, selection: str, *, undecided_as_rejected: bool = False
+) -> dict[str, Any]:
+    """Scores of one registry method, fitted in each task of a track or of all, as ``score_suite`` has them.
+
+    ``kind`` is ``development`` or ``study method``; ``not_applicable`` has the number of tasks by reason.
+    Raises ``ServiceError`` where no task can be run, ``EstimationError`` for an unknown method or track.
+    """
+    method, suite = method_class(name), load_suite(pool)
+    _, rules = _rules(pool)
+    own, kind = _rules_for(method, rules)
+    if own is None:
+        raise ServiceError(f"no study of the pool {pool.slug} says how to fit {name}")
+    fitting = _suite_pool(pool, suite)
+    runs = [run_on_task(method, own, task, fitting) for task in suite.tasks_of(selection)]
+    reasons = Counter(run.reason for run in runs if not run.applicable)
+    ran = [run.task.task_id for run in runs if run.applicable]
+    if not ran:
+        raise ServiceError(f"{name} is not applicable: " + "; ".join(reasons))
+    predictions = {query: label for run in runs for query, label in run.predictions.items()}
+    document = score_suite(suite, predictions, selection, ran, undecided_as_rejected=undecided_as_rejected)
+    for scope in (document["overall"], *document["per_track"].values(), *document["per_task"].values()):
+        scope["unscored_approved"] = 0  # every target of the suite has a label
+    return {
+        "kind": kind or "study method",
+        "method": name,
+        "not_applicable": dict(reasons),
+        **document,
+    }
 
 
 def _rules(pool: Pool) -> tuple[Study | None, ProtocolRules | None]:
@@ -204,7 +252,7 @@ def _rules(pool: Pool) -> tuple[Study | None, ProtocolRules | None]:
     return None, None
 
 
-def _result(suite: Suite, method: str, track: Track, runs: Sequence[TaskRun]) -> MethodResult:
+def _result(suite: Suite, method: str, track: Track, runs: Sequence[TaskRun], kind: str) -> MethodResult:
     ran = [run.task.task_id for run in runs if run.applicable]
     scores = beside = None
     if ran:
@@ -212,4 +260,4 @@ def _result(suite: Suite, method: str, track: Track, runs: Sequence[TaskRun]) ->
         scores = score_suite(suite, predictions, track, ran)["per_track"][track.value]
         beside = score_suite(suite, reference(suite, track), track, ran)["per_track"][track.value]
     reasons = Counter(run.reason for run in runs if not run.applicable)
-    return MethodResult(method, track, runs, scores, beside, reasons.most_common())
+    return MethodResult(method, track, runs, scores, beside, reasons.most_common(), kind)
