@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('studies', '0006_corrections'),
+        ('studies', '0007_families_and_intervals'),
     ]
 
     operations = [
