@@ -184,7 +184,7 @@ class HostAdmin(PlainAdmin):
         self.message_user(request, "The chosen hosts are released.", messages.SUCCESS)
 
     def has_release_permission(self, request: HttpRequest) -> bool:
-        return is_staff(request)
+        return is_staff(request.user)
 
 
 for model in apps.get_app_config("studies").get_models():

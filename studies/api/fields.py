@@ -61,8 +61,8 @@ class StrictSerializerSchema(OpenApiSerializerExtension):
         for name, field in self.target.fields.items():
             many = schema.get("properties", {}).get(name)
             if isinstance(field, serializers.ListSerializer) and many is not None:
-                if field.max_length is not None:
-                    many["maxItems"] = field.max_length
+                if (most := getattr(field, "max_length", None)) is not None:
+                    many["maxItems"] = most
                 if not field.allow_empty:
                     many["minItems"] = 1
         return schema

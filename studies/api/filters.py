@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import django_filters as filters
+from django.db.models import QuerySet
 
 from rlvram_site.api.filters import FlagFilter, RecordFilterSet
 from studies.models import (
@@ -38,13 +41,17 @@ class AttemptFilter(RecordFilterSet):
     planned = FlagFilter(field_name="slot", lookup_expr="isnull", exclude=True)
     commit = filters.CharFilter(field_name="execution_commit")
     repository = filters.CharFilter(field_name="facts__repository")
-    pull_request = filters.NumberFilter(field_name="facts__pull_request")
+    pull_request = filters.NumberFilter(method="of_pull_request")
     recorded_after = filters.IsoDateTimeFilter(field_name="recorded_at", lookup_expr="gt")
     recorded_before = filters.IsoDateTimeFilter(field_name="recorded_at", lookup_expr="lt")
 
     class Meta:
         model = Attempt
         fields = ["outcome", "origin", "diagnosis", "job_id", "invocation_id"]
+
+    def of_pull_request(self, queryset: QuerySet[Attempt], name: str, value: Decimal) -> QuerySet[Attempt]:
+        # A decimal is no number of JSON.
+        return queryset.filter(facts__pull_request=int(value))
 
 
 class ExclusionFilter(RecordFilterSet):

@@ -17,6 +17,7 @@ from host.kinds import kind_of, part_name, whole_of
 from studies.api.fields import FileNameField
 from studies.models import Attempt, EvidenceBlob, EvidenceFile
 from studies.services.outcomes import evidence_store
+from tests.api.logs import COMPLETED
 from tests.upload.conftest import command, slot
 
 NAME = FileNameField()
@@ -45,7 +46,7 @@ def test_what_people_have_in_a_run_directory(site, key, run_directory):
     dry = command(site.url, "", run_directory, "--invocation", "run-7", "--slot", slot(), "--dry-run")
     assert dry.returncode == 0, dry.stderr
     for line in (
-        "send training-7.log as training-7.log (log, 75 bytes)",
+        f"send training-7.log as training-7.log (log, {len(COMPLETED)} bytes)",
         "send _rank 0 (copy).log as rank-0-copy-.log (log, 7 bytes)",
         "send ranks/deep/worker.log as worker.ranks.deep.log (log, 4 bytes)",
         "send notes with blanks.txt as notes-with-blanks.txt (other, kept and not read, 5 bytes)",
@@ -162,14 +163,15 @@ def test_parts_are_known_by_their_name():
 
 
 def test_a_sample_file_over_every_limit_of_one_file_is_read_whole(site, key, run_directory):
-    line = b"%d,12000,11000,10000,9000,8000,7000,6000\n"
-    rows = 66 * MIB // 60 + 1
+    # Wide cells: the size is what matters here, not the number of rows.
+    line = b"%d," + b",".join([b"12000".rjust(300, b"0")] * 7) + b"\n"
+    rows = 66 * MIB // 2100 + 1
     with (run_directory / "gpu-memory-7.csv").open("wb") as file:
         # The peak stands in the first row, where a cut to the end would lose it.
         file.write(b"1700000000000000000,38001,11000,10000,9000,8000,7000,6000\n")
-        for start in range(1, rows, 10_000):
+        for start in range(1, rows, 1_000):
             file.write(
-                b"".join(line % (1700000000000000000 + n * 100_000_000) for n in range(start, start + 10_000))
+                b"".join(line % (1700000000000000000 + n * 100_000_000) for n in range(start, start + 1_000))
             )
     size = (run_directory / "gpu-memory-7.csv").stat().st_size
     assert size > 64 * MIB

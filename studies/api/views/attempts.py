@@ -191,7 +191,7 @@ class AttemptDetail(_States, StudyDetail):
 class AttemptVerdict(AttemptDetail):
     """What the invocation means: its state, and whether it is worse than predicted or than before."""
 
-    serializer_class = VerdictSerializer
+    serializer_class = VerdictSerializer  # type: ignore[assignment]
 
     def find(self) -> Any:
         verdict = verdict_of(super().find())

@@ -15,7 +15,7 @@ from studies.services.outcomes.verdict import GRAVITY, state_of
 CURRENT = Q(superseded_by__isnull=True)
 
 
-def commits_of(study: Study) -> QuerySet[Attempt, dict[str, Any]]:
+def commits_of(study: Study) -> QuerySet[Any, Any]:
     """Each commit with its repository, how its attempts ended, and the time of the last; newest first."""
     named = Attempt.objects.filter(CURRENT, study=study).exclude(execution_commit="")
     return (

@@ -67,7 +67,7 @@ class _Chain(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]
+    def readinto(self, buffer) -> int:
         while True:
             if self._now is None:
                 if not self._waiting:

@@ -77,7 +77,9 @@ def _worse(state: str, than: str) -> bool:
 def _state(attempt: Attempt, seed: int, margin_mib: float) -> str:
     if attempt.outcome == Attempt.Outcome.UNRESOLVED:
         return slot_state(SlotOutcome(seed, None), margin_mib)
-    return slot_state(SlotOutcome(seed, str(attempt.outcome), attempt.peak_mib), margin_mib)
+    if attempt.outcome == Attempt.Outcome.COMPLETED:
+        return slot_state(SlotOutcome(seed, "completed", attempt.peak_mib), margin_mib)
+    return slot_state(SlotOutcome(seed, "memory_failure"), margin_mib)
 
 
 def _sealed(attempt: Attempt) -> dict[str, str]:
