@@ -29,7 +29,8 @@ def test_an_issue_arrives_with_its_whole_timeline(forge):
     for number in range(1, 6):
         forge.comment(number, f"Comment {number}")
     assert run("sync_issues", f"https://{forge.host}/octo/cat/issues/7") == [
-        "octo/cat#7: comment counts: 1, comments: 5, issue events: 1, status updates: 1, versions: 1."
+        "octo/cat#7: addresses: 1, comment counts: 1, comments: 5, "
+        "issue events: 1, status updates: 1, versions: 1."
     ]
     bodies = ThreadItem.objects.filter(kind=COMMENT).order_by("id").values_list("body", flat=True)
     assert list(bodies) == [f"Comment {number}" for number in range(1, 6)]

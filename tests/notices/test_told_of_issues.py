@@ -135,7 +135,7 @@ def test_the_real_issue_is_read_like_any_other(art_848, person):
     subscribe(person, issue=art_848)
     from tests.notices.conftest import IssueWorld
 
-    IssueWorld(art_848, art_848.change_rows.first()).status("resolved, says a test", "2026-12-24")
+    IssueWorld(art_848, art_848.change_rows.first()).status("resolved, says a test", "")
     watch()
     assert Message.objects.count() == 1
     assert "resolved, says a test" in Notice.objects.get(kind="holds").now
