@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 import psutil
 
@@ -50,12 +51,12 @@ class Keeper:
         _libc.prctl(PR_SET_PDEATHSIG, int(HOST_GONE), 0, 0, 0)
         if os.getppid() != parent:
             return 1
-        as_user: dict[str, object] = {"user": user, "group": _group(user), "extra_groups": []} if user else {}
+        as_user: dict[str, Any] = {"user": user, "group": _group(user), "extra_groups": []} if user else {}
         try:
             main = subprocess.Popen(  # noqa: S603 - the host's own command, for which it is there
                 command, stdin=subprocess.DEVNULL, start_new_session=True,
                 preexec_fn=lambda: _libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0),
-                **as_user,  # type: ignore[arg-type]
+                **as_user,
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -70,7 +70,7 @@ def _retry(retries: int, tell: Tell) -> Retry:
     class Telling(Retry):
         """Says the first time that it waits, so that nobody wonders."""
 
-        def increment(self, *args: Any, **kwargs: Any) -> Retry:
+        def increment(self, *args: Any, **kwargs: Any) -> Retry:  # type: ignore[override]
             after = super().increment(*args, **kwargs)
             if len(after.history) == 1:
                 status, error = after.history[0].status, after.history[0].error
@@ -115,7 +115,7 @@ class Web:
         settings = self._session.merge_environment_settings(prepared.url, {}, None, None, None)
         try:
             if once:
-                answer = self._once.send(prepared, timeout=timeout, **settings)
+                answer = self._once.send(prepared, timeout=timeout, **settings)  # type: ignore[arg-type]
             else:
                 answer = self._session.send(prepared, timeout=timeout, allow_redirects=False, **settings)
         except requests.exceptions.RequestException as error:

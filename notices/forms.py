@@ -48,7 +48,8 @@ class SubscriptionForm(forms.Form):
             parts = address.split("/")
             if len(parts) in (2, 3) and number.isascii() and number.isdigit() and int(number) < 2**31:
                 host = parts[0] if len(parts) == 3 else ""
-                issue = known_issue(*parts[-2:], int(number), host)
+                owner, repository = parts[-2:]
+                issue = known_issue(owner, repository, int(number), host)
                 if issue is not None:
                     return {"issue": issue, "study": None}
         raise ValidationError(

@@ -17,7 +17,7 @@ class RecordAdmin(admin.ModelAdmin):
     list_select_related = True
     list_per_page = 50
     show_full_result_count = False
-    actions = None
+    actions: Any = None
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return is_staff(request.user)

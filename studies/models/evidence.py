@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.db import models
 
 from rlvram_site.ledger.models import AppendOnlyQuerySet
@@ -39,7 +41,7 @@ class EvidenceFile(StudyRecord):
     ``late`` files came after the attempt was recorded; its outcome does not rest on them.
     """
 
-    objects = EvidenceFiles.as_manager()
+    objects: ClassVar[EvidenceFiles] = EvidenceFiles.as_manager()  # type: ignore[assignment]
 
     class Kind(models.TextChoices):
         LOG = "log", "log"

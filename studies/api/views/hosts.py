@@ -193,7 +193,8 @@ class HostJobEnd(HostJobView):
         ordered = set(job.parameters["slots"])
         for place, item in enumerate(results):
             if item["slot"] not in ordered:
-                raise ValidationError({"results": {place: {"slot": ["is no slot of this job"]}}})
+                refused = {place: {"slot": ["is no slot of this job"]}}
+                raise ValidationError({"results": refused})  # type: ignore[dict-item]
         try:
             if values["cancelled"]:
                 claims.stop(claim, progress, environment)

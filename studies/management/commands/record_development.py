@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from django.core.management.base import BaseCommand, CommandError
 
-from studies.estimation.errors import EstimationError
 from studies.models import Study
-from studies.services.errors import UNREADABLE, ServiceError
+from studies.services.errors import UNREADABLE
 from studies.services.predictions.development import record_all_developments
 
 
@@ -28,7 +27,7 @@ class Command(BaseCommand):
         for study in studies:
             try:
                 recorded = record_all_developments(study)
-            except (ServiceError, EstimationError, *UNREADABLE) as error:
+            except UNREADABLE as error:
                 if options["slug"]:
                     raise CommandError(str(error)) from None
                 self.stderr.write(f"study {study.slug}: no method in development: {error}")
