@@ -34,18 +34,24 @@ def study(request, db):
     if UNREADABLE[request.param] is not None:
         make_protocol(study, document=UNREADABLE[request.param])
     slots = make_slots(make_configuration(study, configuration_id="odd-1"))
-    make_attempt(slots[0], "memory_failure", invocation_id="run-1")
+    make_attempt(slots[0], "memory_failure", invocation_id="run-1", execution_commit="a" * 40)
     return study
 
 
 def addresses(study):
     slot = study.seedslots.first()
-    values = {"configuration_id": "odd-1", "experiment_id": slot.experiment_id, "invocation_id": "run-1"}
+    values = {
+        "configuration_id": "odd-1",
+        "experiment_id": slot.experiment_id,
+        "invocation_id": "run-1",
+        "commit": "a" * 40,
+        "name": "donor_copy",
+    }
     for pattern in study_patterns:
         names = pattern.pattern.converters
         route = str(pattern.pattern)
         for name in names:
-            route = route.replace(f"<name:{name}>", values[name])
+            route = route.replace(f"<name:{name}>", values[name]).replace(f"<slug:{name}>", values[name])
         yield f"/studies/odd/{route}"
 
 

@@ -63,12 +63,6 @@ def test_the_programs_of_a_host_print_it(module, name):
     assert printed("-m", module, "--version") == f"{name} {STATED}\n"
 
 
-def test_a_copy_of_the_uploader_alone_says_that_it_does_not_know(tmp_path):
-    shutil.copy(ROOT / "host" / "upload.py", tmp_path)
-    alone = "import sys; sys.modules['host'] = None; import upload; upload.main(['--version'])"
-    assert printed("-c", alone, cwd=tmp_path) == "rlvram-upload unknown: a copy of the file alone\n"
-
-
 def copy_of_package(folder: Path) -> None:
     (folder / "host").mkdir()
     for name in ("__init__.py", "version.py"):
