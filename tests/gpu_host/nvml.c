@@ -1,5 +1,7 @@
 /* A stand-in for NVIDIA's management library. What it tells stands in the file that FAKE_NVML_FILE names, one
-   device a line: UUID, used MiB, total MiB, and the ids of processes on it. The file is read at every call. */
+   device a line: UUID, used MiB, total MiB, and the ids of processes on it. The file is read at every call. A process with
+   a minus in front holds the memory: once it is gone, the device is idle, as a real one would be. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +26,9 @@ static int load(Device *devices) {
     d->processes = 0;
     if (sscanf(line, "%79s %llu %llu%n", d->uuid, &d->used, &d->total, &at) != 3) continue;
     while (d->processes < MOST_PIDS && sscanf(line + at, "%d%n", &pid, &more) == 1) {
-      d->pids[d->processes++] = pid;
       at += more;
+      if (pid < 0 && kill(-pid, 0) != 0) d->used = 10;
+      else d->pids[d->processes++] = abs(pid);
     }
     count++;
   }

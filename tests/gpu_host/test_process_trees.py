@@ -28,7 +28,7 @@ TREE = (
     "open(sys.argv[1], 'w').write(str(os.getpid()))\n"
     "state = os.environ['FAKE_NVML_FILE']\n"
     "while True:\n"
-    "    open(state, 'w').write(f'GPU-aa 31000 40960 {os.getpid()}\\\\nGPU-bb 10 40960\\\\n')\n"
+    "    open(state, 'w').write(f'GPU-aa 31000 40960 -{os.getpid()}\\\\nGPU-bb 10 40960\\\\n')\n"
     "    time.sleep(0.05)\n"
     "'''\n"
     "for number in range(2):\n"
