@@ -34,7 +34,7 @@ def test_no_other_program_lies_there():
 def test_figures_are_written_for_the_version_that_draws_them():
     (row,) = [row for row in listed() if "plotly" in row["path"]]
     assert row["version"] == get_plotlyjs_version()
-    assert row["path"] in (ROOT / "templates" / "charts.html").read_text()
+    assert row["path"] in (ROOT / "templates" / "_charts.html").read_text()
 
 
 def test_figures_use_only_what_the_bundle_can_draw():
