@@ -100,7 +100,8 @@ class StandingStatus:
     @property
     def claim(self) -> str:
         """What it claims in short: a record's summary, until its source says the same in other words."""
-        summary = self.original.origin == Origin.RECORD and self.update.revises_id == self.original.pk
+        own_words = self.original.origin == Origin.RECORD and self.update.origin == Origin.THREAD
+        summary = own_words and self.update.revises_id == self.original.pk
         return self.original.claim if summary else self.update.claim
 
     @property

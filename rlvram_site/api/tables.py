@@ -34,7 +34,17 @@ class CsvRenderer(BaseRenderer):
         return data
 
 
-class ConditionalView(GenericAPIView):
+class JsonErrors(GenericAPIView):
+    """An error has one shape, whatever the answer would have been."""
+
+    def handle_exception(self, exc):
+        if getattr(self.request, "accepted_renderer", None) is not None:
+            self.request.accepted_renderer = JSONRenderer()
+            self.request.accepted_media_type = JSONRenderer.media_type
+        return super().handle_exception(exc)
+
+
+class ConditionalView(JsonErrors):
     """A read whose answer depends on nothing but some streams' records and the address."""
 
     def etag_streams(self) -> Iterable[str]:
@@ -57,10 +67,6 @@ class ConditionalView(GenericAPIView):
 
     def handle_exception(self, exc):
         self.tag = ""
-        if getattr(self.request, "accepted_renderer", None) is not None:
-            # An error has one shape, whatever the table would have been.
-            self.request.accepted_renderer = JSONRenderer()
-            self.request.accepted_media_type = JSONRenderer.media_type
         return super().handle_exception(exc)
 
 

@@ -138,7 +138,7 @@ def test_a_status_in_other_words_stays_the_same_statement(staff):
     assert (body["key"], body["latest_wording"], body["claim"]) == (
         current["key"], "reworded", "unresolved still",
     )  # fmt: skip
-    assert len(rows(staff, "status-updates")) == 10
+    assert len(rows(staff, "status-updates")) == 11
 
 
 def test_withdrawing_the_current_status_brings_back_the_one_before(staff):

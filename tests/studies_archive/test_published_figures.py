@@ -61,7 +61,7 @@ def _bundled_evaluations(slug: str) -> dict[str, Any]:
 @pytest.mark.parametrize("slug", FOLDERS)
 def test_evaluate_study_prints_every_number_of_the_published_evaluation(imported, run, archive_path, slug):
     document = json.loads(run("evaluate_study", slug, "--format", "json"))
-    assert set(document) == {"evaluation", "folds"}
+    assert set(document) == {"answers", "evaluation", "folds"}
     result = compare(published_evaluation(archive_path, slug), document["evaluation"], ignore=PROSE)
     assert result.mismatches == []
     assert result.compared > 130

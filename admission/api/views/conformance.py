@@ -10,7 +10,6 @@ from django.http import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.exceptions import ValidationError
-from rest_framework.generics import GenericAPIView
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,14 +18,14 @@ from rest_framework.serializers import Serializer
 from admission.estimator import conformance_table
 from admission.estimator.conformance import Conformance, Inexpressible, Row
 from rlvram_site.api.keys import Scope
-from rlvram_site.api.tables import CsvRenderer
+from rlvram_site.api.tables import CsvRenderer, JsonErrors
 from rlvram_site.csv_download import csv_response
 
 COLUMNS = ("id", "source", "url", "test", "policy", "what", "says", "model", "inputs", "theirs", "ours",
            "equal", "reason")  # fmt: skip
 
 
-class ConformanceTable(GenericAPIView):
+class ConformanceTable(JsonErrors):
     """Every published figure beside ours, and the tests that this model can't express with the reason.
 
     As CSV it is one table; ``equal`` is empty where there is nothing to compare.

@@ -14,7 +14,6 @@ import pytest
 from django.core.management import call_command
 
 from studies.models import Attempt, SeedSlot
-from tests.upload.conftest import key, site  # noqa: F401
 
 USE = """
 import hashlib, importlib, io, json, pkgutil, sys
@@ -74,7 +73,7 @@ def generator(tmp_path_factory) -> str:
     return str(python)
 
 
-def test_a_generated_client_imports_whole_uploads_and_pages(site, key, generator, tmp_path):  # noqa: F811
+def test_a_generated_client_imports_whole_uploads_and_pages(site, key, generator, tmp_path):
     document = tmp_path / "schema.json"
     call_command("spectacular", file=str(document), format="openapi-json")
     made = subprocess.run(
