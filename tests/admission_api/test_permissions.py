@@ -12,7 +12,8 @@ from tests.admission_api.conftest import ISSUE, TABLES
 from tests.api.conftest import Api, key_for, make_person
 from tests.factories import make_study
 
-READS = ["admission/issues/", ISSUE, f"{ISSUE}statements/{{status}}/", *(f"{ISSUE}{t}/" for t in (*TABLES, "addresses", "later-facts")),
+READS = ["admission/issues/", ISSUE, f"{ISSUE}statements/{{status}}/",
+         *(f"{ISSUE}{table}/" for table in (*TABLES, "addresses", "later-facts")),
          "admission/conformance/", "admission/followed/"]  # fmt: skip
 HISTORY = {
     "model": {"hidden_size": 8, "layers": 1, "element_bytes": 2, "experts_per_token": 0},

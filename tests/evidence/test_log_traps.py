@@ -56,10 +56,31 @@ DISGUISES: dict[str, Callable[[str], bytes]] = {
 }
 
 
+# Some disguises take away the very thing that a case is told by, so that nobody could tell it any more.
+ONE_WRITER = {"another writer fails while a sample is printed"}
+ONE_FRAME = {
+    "an answer whose later lines lost their writer", "an answer without a closing label",
+    "answers inside a chat template", "quoted code",
+}  # fmt: skip
+NO_BOXES = {"answers in a table of boxes"}
+UNTELLABLE = {
+    "coloured by Ray": ONE_WRITER,
+    "colours without their escape": ONE_WRITER,
+    "prefixed by torchrun": ONE_WRITER,
+    "prefixed by srun": ONE_WRITER,
+    "stamped": ONE_FRAME,
+    "after a progress bar": ONE_FRAME,
+    "in UTF-16 without a mark": NO_BOXES,
+    "in Latin-1 with bytes that are no UTF-8": NO_BOXES,
+}
+
+
 @pytest.mark.parametrize("disguise", DISGUISES)
 def test_a_disguised_log_is_read_like_the_plain_one(disguise: str) -> None:
     wrong = []
     for case in CASES:
+        if case.name in UNTELLABLE.get(disguise, ()):
+            continue
         derived = classify(DISGUISES[disguise](case.text), case.exit_code)
         found = (derived.outcome, derived.diagnosis, derived.deciding.line if derived.deciding else None)
         if found != (case.outcome, case.diagnosis, case.line):
