@@ -100,6 +100,7 @@ class LogScanner:
         self._own_steps = not self._completion.is_study_trainer
         self._splitter = LineSplitter()
         self._bytes = 0
+        self._waiting = bytearray()
         self._around = Surroundings()
         self._steps = _Steps(self._completion.steps)
         self._announced: int | None = None
@@ -120,12 +121,20 @@ class LogScanner:
     def feed(self, data: bytes) -> None:
         """Take the next bytes."""
         self._bytes += len(data)
-        for start in range(0, len(data), _BLOCK_BYTES):
-            for block in self._splitter.feed(data[start : start + _BLOCK_BYTES]):
-                self._take(block)
+        # Blocks of one size, whatever the chunks are: what counts as a flood must not depend on who reads.
+        self._waiting += data
+        whole = len(self._waiting) - len(self._waiting) % _BLOCK_BYTES
+        for start in range(0, whole, _BLOCK_BYTES):
+            self._take_bytes(bytes(self._waiting[start : start + _BLOCK_BYTES]))
+        del self._waiting[:whole]
+
+    def _take_bytes(self, data: bytes) -> None:
+        for block in self._splitter.feed(data):
+            self._take(block)
 
     def finish(self) -> LogFindings:
         """The findings. Nothing may be fed afterwards."""
+        self._take_bytes(bytes(self._waiting))
         for block in self._splitter.finish():
             self._take(block)
         self._hits.place_engine_failures()
