@@ -90,17 +90,21 @@ class Host:
         """Work until asked to stop, or for one job."""
         self.begin()
         print(f"rlvram-host: {name} waits for slots", flush=True)
+        changed = False
         while not self.stopping.is_set():
             try:
+                if changed:
+                    self.site.register(self.describe())
+                    changed = False
+                    if once:
+                        return 0
                 claim = self.site.next_job()
             except Unreachable as error:
                 print(f"rlvram-host: {error}", flush=True)
                 claim = None
             if claim is not None:
                 run_job(claim, self)
-                self.site.register(self.describe())
-                if once:
-                    return 0
+                changed = True
                 continue
             self.stopping.wait(self.every_seconds)
         return 0
