@@ -18,47 +18,46 @@ from host.errors import AlreadyLaunched
 
 
 def note_launch(folder: Path, study: str, slot: str, allowed: int, facts: dict[str, Any]) -> int:
-    """Write the next launch of the slot into the ledger; returns its number, from 1.
+    """Write launch number ``allowed`` of the slot into the ledger; returns that number, from 1.
+
+    Each number is launched once, and none after a later one. Earlier ones may be missing here: they were on
+    another host, or used up without a launch, and leave no room for a repetition of this one.
 
     Raises:
-        AlreadyLaunched: the slot was launched as often as the protocol allows.
+        AlreadyLaunched: this launch of the slot, or a later one, stands in the ledger.
     """
     place = _place(folder, study)
     place.mkdir(parents=True, exist_ok=True)
     content = json.dumps({"study": study, "slot": slot, **facts}, sort_keys=True).encode() + b"\n"
-    for number in range(1, allowed + 1):
-        path = place / _entry(slot, number)
-        try:
-            handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        except FileExistsError:
-            continue
-        try:
-            os.write(handle, content)
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        for parent in (place, place.parent, folder):
-            _force(parent)
-        return number
-    raise AlreadyLaunched(
-        f"slot {slot} of {study} was launched {'once' if allowed == 1 else f'{allowed} times'} already, "
-        "and the protocol allows no more"
-    )
+    check_launch(folder, study, slot, allowed)
+    try:
+        handle = os.open(place / _entry(slot, allowed), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:  # another process was quicker
+        raise _already(study, slot, allowed) from None
+    try:
+        os.write(handle, content)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    for parent in (place, place.parent, folder):
+        _force(parent)
+    return allowed
 
 
-def may_launch(folder: Path, study: str, slot: str, allowed: int) -> bool:
-    """Whether one more launch is free; another process may still be quicker."""
-    place = _place(folder, study)
-    return any(not (place / _entry(slot, number)).exists() for number in range(1, allowed + 1))
+def check_launch(folder: Path, study: str, slot: str, allowed: int) -> None:
+    """Raises ``AlreadyLaunched`` if the launch can't be made; another process may still be quicker."""
+    newest = _newest(folder, study, slot)
+    if newest >= allowed:
+        raise _already(study, slot, newest)
 
 
 def newest_token(folder: Path, study: str, slot: str) -> str:
     """The token of the slot's last launch; empty if it was never launched from here."""
-    place, number, token = _place(folder, study), 1, ""
-    while (path := place / _entry(slot, number)).exists():
-        token = str(json.loads(path.read_text() or "{}").get("token", ""))
-        number += 1
-    return token
+    number = _newest(folder, study, slot)
+    if not number:
+        return ""
+    text = (_place(folder, study) / _entry(slot, number)).read_text()
+    return str(json.loads(text or "{}").get("token", ""))
 
 
 def set_aside(folder: Path, study: str, slot: str, number: int, token: str) -> None:
@@ -66,6 +65,19 @@ def set_aside(folder: Path, study: str, slot: str, number: int, token: str) -> N
     place = _place(folder, study)
     os.replace(place / _entry(slot, number), place / f"{_entry(slot, number)}.never-started-{token}")
     _force(place)
+
+
+def _newest(folder: Path, study: str, slot: str) -> int:
+    """The number of the slot's last launch in the ledger; 0 if there is none."""
+    entries = _place(folder, study).glob(f"{_file_name(slot)}.*.json")
+    return max((int(path.name.split(".")[1]) for path in entries), default=0)
+
+
+def _already(study: str, slot: str, number: int) -> AlreadyLaunched:
+    how = "once" if number == 1 else f"as try {number}"
+    return AlreadyLaunched(
+        f"slot {slot} of {study} was launched {how} already, and the protocol allows no more"
+    )
 
 
 def _place(folder: Path, study: str) -> Path:

@@ -33,7 +33,8 @@ class Order:
         settings: the configuration's settings, for the program.
         requested_steps: training steps asked for; None if nobody says.
         interval_ms: between two samples.
-        launches_allowed: how often the protocol lets a slot be launched; 1 means never again.
+        launches_allowed: how many launches of the slot the protocol allows with this one: the number of
+            this try, which is launched once; 1 means never again.
         idle_mib: a device that uses more than this before the start is busy.
         pair: slots of one pair run in one allocation; empty for none.
     """

@@ -20,7 +20,7 @@ from host.devices import Device, busy, driver_version
 from host.errors import AlreadyLaunched, DeviceError, NotStarted
 from host.keys import KEY, KEY_FILE
 from host.kinds import SACCT_FIELDS
-from host.launches import may_launch, note_launch, set_aside
+from host.launches import check_launch, note_launch, set_aside
 from host.locks import lock
 from host.order import Order, filled
 from host.pool import DevicePool
@@ -66,8 +66,7 @@ def run_slot(
         NotStarted: the program could not be started.
     """
     adopt_orphans()
-    if not may_launch(home, order.study, order.slot, order.launches_allowed):
-        note_launch(home, order.study, order.slot, order.launches_allowed, {})  # raises with its reason
+    check_launch(home, order.study, order.slot, order.launches_allowed)
     with manner.pool.take(order) as task:
         token = secrets.token_hex(6)
         folder = home / "runs" / token

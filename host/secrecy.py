@@ -39,7 +39,7 @@ def _start_anew(key: Key) -> None:
     os.write(writing, str(key).encode())
     os.close(writing)
     os.set_inheritable(reading, True)
-    kept = {name: value for name, value in os.environ.items() if name not in (KEY, KEY_FILE)}
+    kept = {name: value for name, value in os.environ.items() if name != KEY}
     # The words with which Python itself was started: -m host.command, or the installed script.
     words = [sys.executable, *sys.orig_argv[1:]]
     sys.stdout.flush()

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from host.errors import BadInput, Refused, Unreachable
+from host.keys import KEY_FILE
 from host.kinds import SACCT_FIELDS
 from host.launches import newest_token
 from host.options import add_manner, add_site, manner_of, web_of
@@ -51,12 +52,13 @@ def groups_of(orders: Sequence[Order]) -> list[list[Order]]:
 
 def write_array(
     web: Web, study: str, orders: Sequence[Order], home: Path, *, programs: Path, options: Sequence[str] = (),
-    at_most: int = 0, extra_seconds: float = 600,
+    at_most: int = 0, extra_seconds: float = 600, key_file: str = "",
 ) -> Path:  # fmt: skip
     """Write the orders of each array task and the script for ``sbatch``; returns the script's path.
 
     ``at_most`` tasks run at once (0: as many as the cluster gives). The time limit is that of the largest
-    group with ``extra_seconds`` for start-up and upload; ``options`` are words for ``#SBATCH``.
+    group with ``extra_seconds`` for start-up and upload; ``options`` are words for ``#SBATCH``. The tasks
+    read the key from ``key_file``, or from the one that their environment names.
     """
     groups = groups_of(orders)
     if not groups:
@@ -85,6 +87,7 @@ def write_array(
         *(f"#SBATCH {option}" for option in options),
         "set -eu",
         "# The key stands in the file that RLVRAM_KEY_FILE names, mode 600, on shared storage.",
+        *([f"export {KEY_FILE}={shlex.quote(key_file)}"] if key_file else []),
         " ".join(
             shlex.quote(word)
             for word in (
@@ -233,13 +236,17 @@ def add_commands(commands: Any) -> None:
 
 def _write(options: argparse.Namespace) -> int:
     programs = Programs.read(options.programs)
+    key_file = os.environ.get(KEY_FILE, "")  # the next line takes it out of the environment
     web = web_of(options)
+    if options.submit and not key_file:
+        raise BadInput(f"{KEY_FILE} is not set, expected the key's file on storage that the nodes share")
     orders = fetch_orders(web, options.study, options.program)[: options.limit or None]
     for order in orders:
         programs.command(order)  # refused here rather than in every task
     script = write_array(
         web, options.study, orders, options.dir.resolve(), programs=options.programs.resolve(),
         options=options.sbatch, at_most=options.at_most,
+        key_file=str(Path(key_file).resolve()) if key_file else "",
     )  # fmt: skip
     print(script)
     if options.submit:

@@ -26,7 +26,7 @@ from host.errors import (
 from host.order import Order
 from host.programs import Programs
 from host.running import Manner, run_slot
-from host.runs import end_leftovers, last_run
+from host.runs import LAUNCHED, end_leftovers, last_run
 from host.sending import send_run, set_aside, unsent
 from host.site import SiteClient
 
@@ -90,17 +90,21 @@ class Host:
         """Work until asked to stop, or for one job."""
         self.begin()
         print(f"rlvram-host: {name} waits for slots", flush=True)
+        changed = False
         while not self.stopping.is_set():
             try:
+                if changed:
+                    self.site.register(self.describe())
+                    changed = False
+                    if once:
+                        return 0
                 claim = self.site.next_job()
             except Unreachable as error:
                 print(f"rlvram-host: {error}", flush=True)
                 claim = None
             if claim is not None:
                 run_job(claim, self)
-                self.site.register(self.describe())
-                if once:
-                    return 0
+                changed = True
                 continue
             self.stopping.wait(self.every_seconds)
         return 0
@@ -229,6 +233,10 @@ def _one(sent: Mapping[str, Any], host: Host, reporter: Reporter) -> dict[str, A
             "slot": slot, "launched": False, "ended": False, "uploaded": False, "recorded": False,
             "problem": str(error)[:500],
         }  # fmt: skip
+    if run.state == LAUNCHED:
+        problem = "goes on in another process of this host, which uploads it"
+        reporter.say(f"{slot}: {problem}")
+        return {**run.result(), "problem": problem}
     if run.answer is None:
         try:
             send_run(run, host.site.web)

@@ -170,6 +170,31 @@ def test_a_killed_host_launches_nothing_twice_when_it_is_back(serving):
     ]  # fmt: skip
 
 
+def test_a_second_process_that_gets_the_job_neither_launches_nor_uploads_what_still_runs(serving):
+    first = serving.start_host()
+    place = serving.machine.folder
+    slots = list(SeedSlot.objects.order_by("pk")[:1])
+    program = (
+        f"open({str(place / 'launches')!r}, 'a').write(sys.argv[1])\n"
+        f"while not Path({str(place / 'go')!r}).exists(): time.sleep(0.1)\ncomplete()\n"
+    )
+    job = serving.give(slots, program)
+    wait_for(lambda: (place / "launches").exists(), "the launch")
+    # It hangs for longer than its lease.
+    first.send_signal(signal.SIGSTOP)
+    wait_for(lambda: claims.take_back() == [job.pk], "the lease's end")
+    second = serving.start_host()
+    serving.wait_for_end(job)
+    assert job.result.sentence.startswith("1 of 1 slot launched, 0 ended, 0 uploaded, 0 recorded.")
+    assert not Attempt.objects.exists()
+    second.terminate()
+    first.send_signal(signal.SIGCONT)
+    (place / "go").touch()
+    wait_for(lambda: Attempt.objects.exists(), "the upload")
+    assert Attempt.objects.get().outcome == "completed"
+    assert (place / "launches").read_text() == "1"
+
+
 def test_a_job_that_is_cancelled_launches_no_further_slot(serving):
     serving.start_host()
     slots = list(SeedSlot.objects.order_by("pk")[:2])

@@ -202,6 +202,21 @@ def test_a_slot_is_launched_once_whatever_happens(machine, site, key, slots):
     assert marker.read_text() == "xx"
 
 
+def test_a_second_try_is_launched_once_also_where_the_first_was_on_another_host(machine, site, key, slots):
+    marker = machine.folder / "launches"
+    program = f"open({str(marker)!r}, 'a').write('x')\ncomplete()\n"
+    second = machine.order(slots[0], program, launches_allowed=2)
+    assert machine.run(second, site.url, key).returncode == 0
+    again = machine.run(second, site.url, key)
+    assert (again.returncode, "was launched as try 2 already" in again.stderr) == (1, True)
+    # An order for the first try that comes late launches nothing either; the third try does.
+    assert machine.run(machine.order(slots[0], program), site.url, key).returncode == 1
+    assert marker.read_text() == "x"
+    third = machine.order(slots[0], program, launches_allowed=3)
+    assert machine.run(third, site.url, key).returncode == 0
+    assert marker.read_text() == "xx"
+
+
 def test_two_hosts_processes_at_once_launch_a_slot_once(machine, site, key, slots):
     marker = machine.folder / "launches"
     order = machine.order(slots[0], f"open({str(marker)!r}, 'a').write('x')\ncomplete()\n")

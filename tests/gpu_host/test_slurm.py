@@ -100,6 +100,17 @@ def test_what_was_cancelled_before_it_ran_is_reported(cluster):
     assert rows[1]["problem"] == "never launched: CANCELLED (Priority)"
 
 
+def test_an_array_is_not_submitted_whose_tasks_would_have_no_key(cluster):
+    environment = {"RLVRAM_KEY_FILE": "", "RLVRAM_KEY": cluster.key}
+    refused = slurm(cluster, "--submit", **environment)
+    assert (refused.returncode, "RLVRAM_KEY_FILE is not set" in refused.stderr) == (2, True)
+    assert not (cluster.machine.home / "arrays").exists()
+    # Only written, it may be submitted from where the file is known.
+    script = Path(slurm(cluster, **environment).stdout.strip()).read_text()
+    assert cluster.key not in script
+    assert "export RLVRAM_KEY_FILE" not in script
+
+
 def test_slots_of_a_pair_run_in_one_allocation_in_the_recorded_order():
     orders = [
         Order("demo", f"s{number}", number, 60, program="train", pair=pair)

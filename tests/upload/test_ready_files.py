@@ -107,6 +107,8 @@ def test_pytest_posts_its_run(workplace, tmp_path):
         "test_training.py "
         '--rlvram-upload run --rlvram-url "$RLVRAM_URL" --rlvram-study demo --rlvram-slot "$RLVRAM_SLOT"'
     ).replace("python", sys.executable, 1)
+    # Named by hand here: installed, pytest finds the plugin under another name, too.
+    options = f"export PYTEST_DISABLE_PLUGIN_AUTOLOAD=1; {options}"
     lacking = workplace(options)
     assert (lacking.returncode, "needs --rlvram-invocation" in lacking.stderr) == (4, True)
     done = workplace(f"{options} --rlvram-invocation run-1")
