@@ -55,6 +55,11 @@
     act();
   });
 
-  if (list.dataset.at || location.hash === "#open") show(at);
-  else cards[at].setAttribute("data-current", "");
+  cards[at].setAttribute("data-current", "");
+  if (list.dataset.at || location.hash === "#open") {
+    // An address that names a card takes the focus away once more when the page has loaded.
+    const begin = () => requestAnimationFrame(() => setTimeout(() => show(at)));
+    if (document.readyState === "complete") begin();
+    else window.addEventListener("load", begin);
+  }
 })();

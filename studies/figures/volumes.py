@@ -112,7 +112,7 @@ def volumes_figure(bars: Sequence[Bar], *, margin_gib: float, capacity_gib: floa
                 "margin": {"b": 230},
                 "yaxis": {"tickfont": {"size": 11}},
                 # Room for the sum behind the longest bar.
-                "xaxis": {"nticks": 5, "range": [0, max(longest, capacity_gib) * 1.7]},
+                "xaxis": {"nticks": 5, "range": [0, max(longest, capacity_gib) * 1.6]},
             }
         },
     )

@@ -217,7 +217,7 @@ def _volumes_figure(found: Configuration, volumes: Volumes, sets: Sequence[SetVi
                 if len({other.prediction_set.study_id for other in sets}) > 1:
                     title += f"<br>{view.title}"
                 elif view.development:
-                    title += ", development"
+                    title += "<br>development"
                 parts = [Segment(feature_words(part.name), part.gib) for part in stack.parts if part.gib > 0]
                 bars.append(Bar(title, parts, stack.low_gib, stack.high_gib))
     return volumes_figure(

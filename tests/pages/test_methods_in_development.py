@@ -154,8 +154,8 @@ def test_a_configuration_shows_neighbours_intervals_and_the_deciding_phase(clien
     assert len(peaks["measured neighbour, moved"]["x"]) == 3
     assert "Granite" in " ".join(peaks["measured neighbour, moved"]["customdata"])
     bars = {name for trace in figure_of(page, "volumes")["data"] for name in trace["y"]}
-    assert "weight sync phase<br>weight sync decides, development" in bars
-    assert "rollout phase, development" in bars
+    assert "weight sync phase<br>weight sync decides<br>development" in bars
+    assert "rollout phase<br>development" in bars
 
 
 def test_a_failed_neighbour_is_an_arrow_without_an_upper_end(client):
