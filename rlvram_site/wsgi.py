@@ -8,6 +8,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rlvram_site.settings")
 
 application = get_wsgi_application()
 
-from rlvram_site.ledger.startup import require_guard  # noqa: E402 - needs the apps
+from rlvram_site.ledger.startup import before_serving  # noqa: E402 - needs the apps
 
-require_guard()
+before_serving()

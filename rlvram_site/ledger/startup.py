@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 
 from rlvram_site.ledger.triggers import missing
 
@@ -25,3 +25,14 @@ def require_guard() -> None:
             f"the first: {problems[0]}. manage.py verify_ledger says what was changed meanwhile, "
             "manage.py migrate installs them again"
         )
+
+
+def before_serving() -> None:
+    """``require_guard``, and nothing kept open: a server that loads the site and then forks would hand one
+    connection to all its workers."""
+    try:
+        require_guard()
+    finally:
+        connection.close()
+        if connection.vendor == "postgresql":
+            connection.close_pool()
