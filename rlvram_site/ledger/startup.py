@@ -35,4 +35,4 @@ def before_serving() -> None:
     finally:
         connection.close()
         if connection.vendor == "postgresql":
-            connection.close_pool()
+            connection.close_pool()  # type: ignore[attr-defined]
