@@ -286,7 +286,7 @@ def test_an_unknown_kind_of_record(bundle):
 @pytest.mark.parametrize("family", ["absent", "", " "])
 def test_an_architecture_without_a_family_is_refused_for_a_model_that_none_is_known_of(bundle, family):
     def edit(content):
-        run = run_of(content, "architecture")
+        run = run_of(content, "architecture", group="pools")
         run["rows"][0][run["fields"].index("model_id")] = "acme/one"
         if family != "absent":
             run["fields"].append("family")
