@@ -102,6 +102,7 @@ def _database() -> dict[str, Any]:
         }
     else:
         size = _read(env.int, "DATABASE_POOL_SIZE", default=8, validate=validate.Range(min=1, max=200))
+        database["CONN_HEALTH_CHECKS"] = True  # after a restart of the server, no request meets a dead one
         ours = {"pool": {"min_size": 1, "max_size": size, "timeout": 10}}
     database["OPTIONS"] = database.get("OPTIONS", {}) | ours
     return database

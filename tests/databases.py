@@ -91,6 +91,7 @@ class StartDatabases:
 
 def _built(fixture: str) -> str:
     connection.close()  # on SQLite this also moves the write-ahead log into the file that gets copied
+    _end_other_sessions()
     connection.creation.clone_test_db(fixture, verbosity=0)
     name = connection.creation.get_test_db_clone_settings(fixture)["NAME"]
     empty = _use_database(name)
@@ -99,6 +100,19 @@ def _built(fixture: str) -> str:
     finally:
         _use_database(empty)
     return name
+
+
+def _end_other_sessions() -> None:
+    """PostgreSQL copies no database that others use: a server under test keeps its connections."""
+    if connection.vendor != "postgresql":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    connection.close()
+    connection.close_pool()
 
 
 def _use_database(name: str) -> str:
