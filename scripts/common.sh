@@ -69,7 +69,8 @@ ensure_environment() {
     wanted=$(cat "$ROOT/$lock" "$ROOT/pyproject.toml" | sha256sum)
     if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
         say "installing Python packages from $lock (a minute or two the first time)"
-        _pip --require-hashes -r "$ROOT/$lock"
+        # The lock file is complete: nothing is left for pip to choose.
+        _pip --no-deps --require-hashes -r "$ROOT/$lock"
         _pip --no-deps --no-build-isolation --editable "$ROOT"
         echo "$wanted" >"$stamp"
         # The tests' lock holds the site's own at the same versions.

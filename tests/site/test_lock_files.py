@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import tomllib
 
@@ -20,12 +21,13 @@ SITE = (
 ASKED = {"requirements.lock": SITE, "requirements-dev.lock": SITE + PROJECT["dependency-groups"]["dev"]}
 
 
-def pins(lock: str) -> dict[str, str]:
+def pinned(lock: str) -> list[Requirement]:
     text = (ROOT / lock).read_text()
-    return {
-        canonicalize_name(name): version
-        for name, version in re.findall(r"^(\S+?)==(\S+)", text, re.MULTILINE)
-    }
+    return [Requirement(line) for line in re.findall(r"^(\S.*==\S+)", text, re.MULTILINE)]
+
+
+def pins(lock: str) -> dict[str, str]:
+    return {canonicalize_name(one.name): str(one.specifier).removeprefix("==") for one in pinned(lock)}
 
 
 @pytest.mark.parametrize(
@@ -40,10 +42,30 @@ def test_what_the_project_asks_for_is_pinned(lock, asked):
 
 @pytest.mark.parametrize("lock", ASKED)
 def test_every_pin_has_hashes_and_nothing_else_stands_in_the_file(lock):
-    pin = r"\S+==\S+( \\\n    --hash=sha256:[0-9a-f]{64})+\n"
+    pin = r"\S[^\n]*==\S+( \\\n    --hash=sha256:[0-9a-f]{64})+\n"
     assert re.fullmatch(f"({pin})+", (ROOT / lock).read_text())
 
 
 def test_the_tests_use_the_versions_that_the_site_uses():
     tests = pins("requirements-dev.lock")
     assert {name: tests.get(name) for name in pins("requirements.lock")} == pins("requirements.lock")
+
+
+def test_extras_that_packages_ask_of_each_other_are_pinned_with_their_extras():
+    """pip looks at `name[extra]` apart from `name`: without a pin of its own, the newest release is looked at
+    first, and an installation that worked yesterday fails on the day of that release."""
+    extras = {canonicalize_name(one.name): set(one.extras) for one in pinned("requirements-dev.lock")}
+    missing = []
+    for distribution in importlib.metadata.distributions():
+        name = canonicalize_name(distribution.metadata["Name"])
+        if name not in extras:
+            continue
+        for text in distribution.requires or ():
+            asked = Requirement(text)
+            wanted = not asked.marker or any(
+                asked.marker.evaluate({"extra": extra}) for extra in extras[name] | {""}
+            )
+            of = canonicalize_name(asked.name)
+            if wanted and of in extras and not asked.extras <= extras[of]:
+                missing.append(f"{name} asks for {asked.name}{sorted(asked.extras)}")
+    assert missing == []
