@@ -7,7 +7,16 @@ class StudiesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from django.db.models.signals import post_migrate
+
         from rlvram_site.api.conflicts import tell_as_conflict
+        from rlvram_site.ledger.chain import follow_records
+        from rlvram_site.ledger.verify import check_derived
         from studies.services.errors import UNREADABLE
+        from studies.services.projections.following import follow
+        from studies.services.projections.rebuilding import difference_of_stream, make_missing
 
         tell_as_conflict(*UNREADABLE)
+        follow_records(follow)
+        check_derived(difference_of_stream)
+        post_migrate.connect(make_missing, sender=self, dispatch_uid="study-projections")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -18,6 +18,9 @@ from django.utils import timezone
 
 from rlvram_site.ledger.canonical import digest
 from rlvram_site.ledger.links import AppendOnlyError, ChainedRow, LedgerEntry, LedgerStream
+
+Follower = Callable[[Sequence[ChainedRow]], None]
+_followers: list[Follower] = []
 
 _actor: ContextVar[str] = ContextVar("ledger_actor", default="system")
 
@@ -40,6 +43,15 @@ def act_as(name: str) -> None:
 def current_actor() -> str:
     """Who is recording now."""
     return _actor.get()
+
+
+def follow_records(follower: Follower) -> None:
+    """Call ``follower`` with rows that were just recorded, in their transaction and with their streams held.
+
+    What it raises takes the rows back, so it raises nothing for what the ledger itself accepts.
+    """
+    if follower not in _followers:
+        _followers.append(follower)
 
 
 @dataclass(frozen=True)
@@ -95,6 +107,8 @@ def record_all(rows: Iterable[ChainedRow], *, locked: LedgerStream | None = None
                 digests.append(digest(row.ledger_payload()))
             _insert(batch)
         _extend(list(zip(pending, digests, strict=True)), now, locked)
+        for follower in _followers:
+            follower(pending)
 
 
 def _insert(rows: Sequence[models.Model]) -> None:

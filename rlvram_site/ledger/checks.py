@@ -9,7 +9,7 @@ from django.utils import timezone
 from rlvram_site.ledger import triggers
 from rlvram_site.ledger.chain import Head
 from rlvram_site.ledger.models import LedgerCheck
-from rlvram_site.ledger.verify import extends, unchained, verify_streams
+from rlvram_site.ledger.verify import derived_problems, extends, unchained, verify_streams
 
 EVERY = dt.timedelta(days=1)
 
@@ -36,6 +36,7 @@ def check_ledger() -> LedgerCheck:
     problems = [f"{report.head.stream}: {report.problem}" for report in reports if not report.ok]
     problems += [f"guard: {problem}" for problem in triggers.missing()]
     problems += [f"{row.stream}: {row.record} was inserted outside the ledger" for row in unchained()]
+    problems += derived_problems(reports)
     if before:
         for stream, (sequence, sha256) in before.heads.items():
             if problem := extends(Head(stream, sequence, sha256)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from django.apps import apps
@@ -126,6 +126,26 @@ def _read(model: type[LedgerRecord], pks: list[int]) -> dict[int, LedgerRecord]:
             return {}
         middle = len(pks) // 2
         return _read(model, pks[:middle]) | _read(model, pks[middle:])
+
+
+DerivedCheck = Callable[[str], str]
+_derived: list[DerivedCheck] = []
+
+
+def check_derived(check: DerivedCheck) -> None:
+    """Let ``check`` say, for a stream by name, the first difference between rows that are derived from it and
+    what it gives; empty if there is none."""
+    if check not in _derived:
+        _derived.append(check)
+
+
+def derived_problems(reports: Iterable[StreamReport]) -> Iterator[str]:
+    """What is derived and no longer follows, of streams that hold; nothing follows from a broken one."""
+    for report in reports:
+        if report.ok:
+            for check in _derived:
+                if problem := check(report.head.stream):
+                    yield f"{report.head.stream}  {problem}; manage.py rebuild_projections makes it anew"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What is recorded about studies. Every table but ``Job`` and ``Host`` is append-only.
+"""What is recorded about studies. Every table but ``Job``, ``Host`` and the projections is append-only.
 
 What holds now is derived in ``studies.services``.
 
@@ -8,6 +8,7 @@ What holds now is derived in ``studies.services``.
 ``predictions`` fitted models, prediction sets, predictions, seals, evaluations
 ``sources``   the documents behind all of it and their hashes
 ``hosts``     machines with devices, as they last described themselves
+``projections`` the present state, derived from all of it and never recorded
 ``jobs``      work that workers do: rows that change, their history and results
 ``transfer``  tasks and queries of a pool's transfer suite, submissions and their scores
 """
@@ -27,6 +28,14 @@ from studies.models.plan import (
     Study,
 )
 from studies.models.predictions import Evaluation, FittedModel, Prediction, PredictionSet, Seal
+from studies.models.projections import (
+    CellProjection,
+    ConfigurationProjection,
+    GroupCount,
+    MethodTally,
+    SlotProjection,
+    StudyProjection,
+)
 from studies.models.sources import SourceFile
 from studies.models.transfer import (
     TransferPredictions,
@@ -40,7 +49,9 @@ __all__ = [
     "Allocation",
     "Amendment",
     "Attempt",
+    "CellProjection",
     "Configuration",
+    "ConfigurationProjection",
     "CostTotal",
     "Evaluation",
     "Event",
@@ -48,10 +59,12 @@ __all__ = [
     "EvidenceFile",
     "Exclusion",
     "FittedModel",
+    "GroupCount",
     "Host",
     "Job",
     "JobEvent",
     "JobResult",
+    "MethodTally",
     "ModelArchitecture",
     "NonLaunch",
     "Pool",
@@ -61,8 +74,10 @@ __all__ = [
     "Protocol",
     "Seal",
     "SeedSlot",
+    "SlotProjection",
     "SourceFile",
     "Study",
+    "StudyProjection",
     "TransferPredictions",
     "TransferQuery",
     "TransferScore",

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from rlvram_site.ledger import triggers
 from rlvram_site.ledger.heads import HeadsFileError, heads_document, read_heads
-from rlvram_site.ledger.verify import extends, unchained, verify_streams
+from rlvram_site.ledger.verify import derived_problems, extends, unchained, verify_streams
 
 
 class Command(BaseCommand):
@@ -34,9 +34,10 @@ class Command(BaseCommand):
             raise CommandError(f"--export-heads: {export_heads} exists already and is not overwritten")
 
         problems: list[str] = []
-        found = []
+        found, reports = [], []
         for report in verify_streams(stream):
             found.append(report.head)
+            reports.append(report)
             if report.ok:
                 end = f"{report.head.sequence} links, head {report.head.sha256}"
                 self.stdout.write(f"ok      {report.head.stream}  {end}")
@@ -48,6 +49,8 @@ class Command(BaseCommand):
             self._broken(
                 problems, f"{row.stream}  {row.record} was inserted outside the ledger: no link names it"
             )
+        for problem in derived_problems(reports):
+            self._broken(problems, problem)
         for head in kept:
             if problem := extends(head):
                 self._broken(problems, f"{head.stream}  {problem}")

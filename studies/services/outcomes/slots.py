@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from studies.estimation.labels import SlotOutcome, slot_state
 from studies.estimation.tries import SlotTries
@@ -18,6 +18,9 @@ from studies.services.plan.protocols import tries_by_study
 NOT_STARTED = "not started"
 LARGE_COLUMNS = ("facts", "evidence", "derivation", "texts")
 """Columns of an attempt that say nothing about what it is to its slot."""
+
+Known = Callable[["Attempt | Exclusion | NonLaunch"], bool]
+"""Whether a row was known at the moment that is looked at."""
 
 
 class AttemptRole(StrEnum):
@@ -229,39 +232,35 @@ def slot_states(
     *,
     attempts: QuerySet[Attempt] | None = None,
     rules: Mapping[int, SlotTries] | None = None,
-    known: Callable[[Attempt | Exclusion | NonLaunch], bool] = lambda row: True,
+    launched: Iterable[NonLaunch] | None = None,
+    known: Known = lambda row: True,
 ) -> dict[int, SlotState]:
     """State by slot, in a number of queries that does not grow with them.
 
     ``attempts`` loads them with what the caller shows; by default their large columns stay where they are.
-    ``rules`` are the studies' own, by primary key, where the caller has read them already.
+    ``rules`` are the studies' own, by primary key, and ``launched`` the failed launches of the slots, where the
+    caller has read them already.
     What is not ``known`` counts as not recorded.
     """
     rows = {slot.pk: slot for slot in slots}
     chosen = Attempt.objects.defer(*LARGE_COLUMNS) if attempts is None else attempts
     tries: dict[int | None, list[Attempt]] = defaultdict(list)
-    for attempt in chosen.filter(slot__in=rows).order_by("pk"):
+    for attempt in _with_flags(chosen.filter(slot__in=rows)).order_by("pk"):
         # Before it is asked about: when it became known may depend on its slot.
         attempt.slot = rows[attempt.slot_id]  # type: ignore[index]
         if known(attempt):
             tries[attempt.slot_id].append(attempt)
-    exclusions: dict[int, list[Exclusion]] = defaultdict(list)
-    for exclusion in filter(known, Exclusion.objects.filter(attempt__slot__in=rows)):
-        exclusions[exclusion.attempt_id].append(exclusion)
     launches = {}
-    for launch in NonLaunch.objects.filter(slot__in=rows):
+    for launch in NonLaunch.objects.filter(slot__in=rows) if launched is None else launched:
         launch.slot = rows[launch.slot_id]
         if known(launch):
             launches[launch.slot_id] = launch
-    studies = {slot.study_id for slot in rows.values()}
     if rules is None:
-        rules = tries_by_study(studies)
-    corrections = _corrections(studies, known)
-    elsewhere = [row for row in corrections if row.slot_id not in rows]
-    if elsewhere:
-        for exclusion in filter(known, Exclusion.objects.filter(attempt__in=elsewhere)):
-            exclusions[exclusion.attempt_id].append(exclusion)
-    entries = Entries([*corrections, *(item for found in tries.values() for item in found)])
+        rules = tries_by_study({slot.study_id for slot in rows.values()})
+    found = [item for group in tries.values() for item in group]
+    related = _corrections_of(found, known)
+    entries = Entries([*related, *found])
+    exclusions = _exclusions_of([*related, *found], known)
     return {
         pk: slot_state_of(slot, tries[pk], exclusions, launches.get(pk), rules[slot.study_id], entries)
         for pk, slot in rows.items()
@@ -281,26 +280,48 @@ def attempt_states(attempts: Iterable[Attempt]) -> dict[int, AttemptState]:
 def _unplanned_states(unplanned: list[Attempt]) -> dict[int, AttemptState]:
     if not unplanned:
         return {}
-    entries = Entries([*_corrections({row.study_id for row in unplanned}), *unplanned])
-    against: dict[int, list[Exclusion]] = defaultdict(list)
-    for exclusion in Exclusion.objects.filter(
-        attempt__in={item.pk for row in unplanned for item in entries.chain(row)}
-    ):
-        against[exclusion.attempt_id].append(exclusion)
+    flagged = _with_flags(Attempt.objects.filter(pk__in=[row.pk for row in unplanned])).defer(*LARGE_COLUMNS)
+    found = {row.pk: row for row in flagged}
+    related = _corrections_of(list(found.values()))
+    entries = Entries([*related, *unplanned])
+    against = _exclusions_of([*related, *found.values()])
     return {row.pk: entries.state(row, AttemptRole.UNPLANNED, against) for row in unplanned}
 
 
-def _corrections(
-    studies: Iterable[int], known: Callable[[Attempt | Exclusion | NonLaunch], bool] = lambda row: True
-) -> list[Attempt]:
-    """Every known attempt of these studies that corrects another one or is corrected, under whatever slot."""
-    rows = Attempt.objects.filter(study__in=list(studies), supersedes__isnull=False)
-    rows = rows.select_related("supersedes").defer(
-        *LARGE_COLUMNS, *(f"supersedes__{name}" for name in LARGE_COLUMNS)
+def _with_flags(attempts: QuerySet[Attempt]) -> QuerySet[Attempt]:
+    """Each with ``corrected`` and ``judged``: whether a later entry corrects it, and whether any exclusion is
+    about it. Most have neither, and then nothing more is asked."""
+    return attempts.annotate(
+        corrected=Exists(Attempt.objects.filter(supersedes=OuterRef("pk"))),
+        judged=Exists(Exclusion.objects.filter(attempt=OuterRef("pk"))),
     )
+
+
+def _exclusions_of(
+    attempts: Iterable[Attempt], known: Known = lambda row: True
+) -> dict[int, list[Exclusion]]:
+    """Every known exclusion about these, by attempt."""
+    judged = {row.pk for row in attempts if row.judged}  # type: ignore[attr-defined]
+    found: dict[int, list[Exclusion]] = defaultdict(list)
+    if judged:
+        for exclusion in filter(known, Exclusion.objects.filter(attempt__in=judged)):
+            found[exclusion.attempt_id].append(exclusion)
+    return found
+
+
+def _corrections_of(attempts: Sequence[Attempt], known: Known = lambda row: True) -> list[Attempt]:
+    """The known entries that correct these, and the chain of those that these correct, under whatever slot."""
+    light = _with_flags(Attempt.objects.select_related("slot").defer(*LARGE_COLUMNS))
+    here = {row.pk for row in attempts}
     found: dict[int, Attempt] = {}
-    for row in filter(known, rows):
-        assert row.supersedes is not None
-        found.setdefault(row.supersedes.pk, row.supersedes)
-        found[row.pk] = row
+    corrected = [row.pk for row in attempts if row.corrected]  # type: ignore[attr-defined]
+    if corrected:
+        found = {
+            row.pk: row for row in light.filter(supersedes__in=corrected).exclude(pk__in=here) if known(row)
+        }
+    behind = [*attempts, *found.values()]
+    while wanted := {row.supersedes_id for row in behind if row.supersedes_id} - here - set(found):
+        behind = list(light.filter(pk__in=wanted))
+        found |= {row.pk: row for row in behind}
+        behind = [row for row in behind if known(row)]
     return list(found.values())

@@ -1,0 +1,206 @@
+"""What the projections of some configurations are, from recorded rows alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from studies.estimation.errors import EstimationError
+from studies.estimation.labels import UNRESOLVED, Label, Resolution, SlotOutcome, resolve
+from studies.estimation.tries import SlotTries
+from studies.models import (
+    CellProjection,
+    Configuration,
+    ConfigurationProjection,
+    Prediction,
+    PredictionSet,
+    SeedSlot,
+    SlotProjection,
+    Study,
+    StudyProjection,
+)
+from studies.services.errors import UNREADABLE
+from studies.services.outcomes.slots import SlotState, slot_states
+from studies.services.plan import protocols
+from studies.services.predictions.recorded import panel_set
+from studies.services.scores.panel import cell_state
+from rlvram_site.marks import UNSCORED_APPROVALS
+
+VERSION = 1
+"""Of the rules below. A site whose rows have another one makes them anew after it migrated."""
+
+UMIB = 1_000_000
+"""Parts of a MiB in which errors are added up."""
+
+CELL_KINDS = (PredictionSet.Kind.PANEL, PredictionSet.Kind.DEVELOPMENT)
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What a study's projections rest on: margin in MiB (None: nothing can be projected), rule, panel's set."""
+
+    study_id: int
+    margin_mib: float | None
+    tries: SlotTries
+    prediction_set_id: int | None
+
+    @classmethod
+    def of(cls, row: StudyProjection) -> Basis:
+        """The basis that a row holds."""
+        return cls(row.study_id, row.margin_mib, SlotTries(**row.tries), row.prediction_set_id)
+
+    def row(self) -> StudyProjection:
+        """The row that holds this basis."""
+        return StudyProjection(
+            study_id=self.study_id, margin_mib=self.margin_mib, prediction_set_id=self.prediction_set_id,
+            version=VERSION, tries={"permitted": self.tries.permitted,
+                                    "never_launched_uses_one": self.tries.never_launched_uses_one},
+        )  # fmt: skip
+
+
+def basis_of(study: Study) -> Basis:
+    """What the study's effective protocol and predictions say now."""
+    chosen = panel_set(study)
+    try:
+        rules = protocols.rules(study)
+    except UNREADABLE:
+        return Basis(study.pk, None, SlotTries(), chosen.pk if chosen else None)
+    return Basis(study.pk, float(rules.memory_margin_limit_mib), rules.tries, chosen.pk if chosen else None)
+
+
+def slots_of(configurations: Collection[int]) -> list[SeedSlot]:
+    """The slots of these configurations with failed launches and what is projected of them, by seed."""
+    return list(
+        SeedSlot.objects.filter(configuration__in=configurations)
+        .select_related("projection", "non_launch")
+        .defer("settings", "non_launch__facts")
+        .order_by("configuration", "seed")
+    )
+
+
+def slot_projections(slots: Iterable[SeedSlot], basis: Basis) -> list[SlotProjection]:
+    """What these slots' attempts establish. Their failed launches should be loaded."""
+    rows = list(slots)
+    launched = [slot.non_launch for slot in rows if hasattr(slot, "non_launch")]
+    states = slot_states(rows, rules={basis.study_id: basis.tries}, launched=launched)
+    return [_slot_projection(state, basis) for state in states.values()]
+
+
+def _slot_projection(state: SlotState, basis: Basis) -> SlotProjection:
+    assert basis.margin_mib is not None
+    return SlotProjection(
+        slot_id=state.slot.pk,
+        study_id=state.slot.study_id,
+        configuration_id=state.slot.configuration_id,
+        kind=state.outcome.kind,
+        peak_mib=state.outcome.peak_mib,
+        state=state.state(basis.margin_mib),
+        reason=state.reason,
+        eligible_id=state.eligible.pk if state.eligible else None,
+        tries_used=state.tries_used,
+        one_more_may_count=state.one_more_may_count,
+        attempts=[[item.attempt.pk, item.role.value] for item in state.attempts],
+    )
+
+
+def resolution_of(name: str, slots: Sequence[tuple[int, SlotProjection]], margin_mib: float) -> Resolution:
+    """The resolution of a configuration from its slots' seeds and projections.
+
+    Raises ``EstimationError`` if it has another number of slots than a configuration needs.
+    """
+    outcomes = [SlotOutcome(seed, slot.kind, slot.peak_mib) for seed, slot in slots]  # type: ignore[arg-type]
+    return resolve(outcomes, margin_mib, configuration_id=name)
+
+
+def configuration_projection(
+    configuration: Configuration, resolution: Resolution | EstimationError
+) -> ConfigurationProjection:
+    """The configuration's row, without what depends on its cells."""
+    row = ConfigurationProjection(
+        configuration_id=configuration.pk,
+        study_id=configuration.study_id,
+        name=configuration.configuration_id,
+        model_family=configuration.model_family,
+        workload_id=configuration.workload_id,
+        workload_name=configuration.workload_name,
+        level=configuration.configuration_level,
+        gpu_count=configuration.gpu_count,
+    )
+    if isinstance(resolution, EstimationError):
+        row.problem = str(resolution)
+        return row
+    row.state = resolution.state
+    row.known_memory_failure = resolution.known_memory_failure
+    row.known_margin_exceedance = resolution.known_margin_exceedance
+    row.completed_peak_mib = resolution.completed_peak_mib
+    return row
+
+
+def known_of(row: ConfigurationProjection) -> Resolution:
+    """A stored row as the resolution that cells are judged by; seeds and counts are not in it."""
+    return Resolution(
+        label=None if row.state == UNRESOLVED else Label(row.state),
+        known_memory_failure=row.known_memory_failure,
+        known_margin_exceedance=row.known_margin_exceedance,
+        completed_processes=0,
+        eligible_seeds=(),
+        unresolved_seeds=(),
+        completed_peak_mib=row.completed_peak_mib,
+        maximum_known_completed_peak_mib=None,
+    )
+
+
+def cell_projection(prediction: Prediction, row: ConfigurationProjection) -> CellProjection:
+    """What the prediction and its target's row say together. The row must have no problem."""
+    observed, predicted = row.completed_peak_mib, prediction.peak_mib
+    scored = row.state in {Label.WITHIN_MARGIN.value, Label.ABOVE_MARGIN.value}
+    return CellProjection(
+        prediction_id=prediction.pk,
+        study_id=row.study_id,
+        prediction_set_id=prediction.prediction_set_id,
+        configuration_id=row.configuration_id,
+        method=prediction.method,
+        predicted=prediction.label,
+        state=cell_state(prediction.label, known_of(row)),
+        error_umib=round((predicted - observed) * UMIB)
+        if scored and predicted is not None and observed is not None
+        else None,
+        guard_changed=prediction.guard_changed_label is True,
+    )
+
+
+def predictions_of(basis: Basis, configurations: Collection[int]) -> dict[int, list[Prediction]]:
+    """Predictions of these configurations that have cells, by configuration."""
+    found: dict[int, list[Prediction]] = defaultdict(list)
+    rows = Prediction.objects.filter(
+        study=basis.study_id, configuration__in=configurations, prediction_set__kind__in=CELL_KINDS
+    ).only("pk", "prediction_set", "configuration", "method", "label", "peak_mib", "guard_changed_label")
+    for row in rows.order_by("pk"):
+        found[row.configuration_id].append(row)
+    return found
+
+
+def is_unscored(cells: Iterable[CellProjection], basis: Basis) -> bool:
+    """Whether a method of the panel's set approves the configuration while it is unscored."""
+    return any(
+        cell.prediction_set_id == basis.prediction_set_id and cell.state in UNSCORED_APPROVALS
+        for cell in cells
+    )
+
+
+def resolutions_of(
+    configurations: Mapping[int, Configuration], slots: Iterable[SeedSlot], basis: Basis
+) -> dict[int, Resolution | EstimationError]:
+    """By configuration, from slots that have their projection set; or why there is none."""
+    assert basis.margin_mib is not None
+    by_configuration: dict[int, list[tuple[int, SlotProjection]]] = defaultdict(list)
+    for slot in slots:
+        by_configuration[slot.configuration_id].append((slot.seed, slot.projection))
+    found: dict[int, Resolution | EstimationError] = {}
+    for pk, row in configurations.items():
+        try:
+            found[pk] = resolution_of(row.configuration_id, by_configuration[pk], basis.margin_mib)
+        except EstimationError as error:
+            found[pk] = error
+    return found

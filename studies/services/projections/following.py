@@ -1,0 +1,222 @@
+"""Keeps projections in step: called with what was just recorded, in its transaction, with its stream held."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from django.db import models
+
+from rlvram_site.ledger.models import LedgerRecord
+from studies.models import (
+    Amendment,
+    Attempt,
+    CellProjection,
+    Configuration,
+    ConfigurationProjection,
+    Exclusion,
+    NonLaunch,
+    Prediction,
+    PredictionSet,
+    Protocol,
+    Seal,
+    SeedSlot,
+    SlotProjection,
+    Study,
+    StudyProjection,
+)
+from studies.services.projections import rebuilding
+from studies.services.projections.deriving import (
+    Basis,
+    basis_of,
+    cell_projection,
+    configuration_projection,
+    is_unscored,
+    predictions_of,
+    resolutions_of,
+    slot_projections,
+    slots_of,
+)
+from studies.services.projections.tallies import Changes, CountsBroken
+
+CHUNK = 500
+"""Configurations that are looked at together; every set of keys in a query stays this small."""
+
+_Item = TypeVar("_Item")
+
+
+@dataclass
+class Touched:
+    """What was recorded of one study, as far as projections depend on it."""
+
+    basis: bool = False
+    configurations: set[int] = field(default_factory=set)
+    slots: set[int] = field(default_factory=set)
+    attempts: set[int] = field(default_factory=set)
+    predicted: set[int] = field(default_factory=set)
+
+
+def follow(rows: Sequence[LedgerRecord]) -> None:
+    """Bring the projections in step with these rows, which stand in the ledger since a moment ago."""
+    for study_id, touched in _by_study(rows).items():
+        basis = _basis(study_id, touched)
+        if basis.margin_mib is None:
+            continue
+        try:
+            _refresh(basis, touched)
+        except CountsBroken:
+            rebuilding.rebuild(Study.objects.get(pk=study_id))
+
+
+def _by_study(rows: Iterable[LedgerRecord]) -> dict[int, Touched]:
+    found: dict[int, Touched] = defaultdict(Touched)
+    for row in rows:
+        if isinstance(row, Configuration):
+            if row.study_id is not None:
+                found[row.study_id].configurations.add(row.pk)
+        elif isinstance(row, SeedSlot):
+            found[row.study_id].configurations.add(row.configuration_id)
+            found[row.study_id].slots.add(row.pk)
+        elif isinstance(row, Attempt):
+            if row.slot_id is not None:
+                found[row.study_id].slots.add(row.slot_id)
+            if row.supersedes_id is not None:
+                found[row.study_id].attempts.add(row.supersedes_id)
+        elif isinstance(row, Exclusion):
+            found[row.study_id].attempts.add(row.attempt_id)
+        elif isinstance(row, NonLaunch):
+            found[row.study_id].slots.add(row.slot_id)
+        elif isinstance(row, Prediction):
+            found[row.study_id].predicted.add(row.configuration_id)
+        elif isinstance(row, Study):
+            found[row.pk].basis = True
+        elif isinstance(row, Protocol | Amendment | PredictionSet | Seal):
+            found[row.study_id].basis = True
+    return found
+
+
+def _basis(study_id: int, touched: Touched) -> Basis:
+    """The study's basis. Where it became another one, everything of the study is made anew on it."""
+    stored = StudyProjection.objects.filter(study=study_id).first()
+    if stored is not None and not touched.basis:
+        return Basis.of(stored)
+    study = Study.objects.get(pk=study_id)
+    basis = basis_of(study)
+    if stored is None or Basis.of(stored) != basis:
+        rebuilding.rebuild(study, basis)
+    return basis
+
+
+def _refresh(basis: Basis, touched: Touched) -> None:
+    slots = touched.slots | _slots_behind(touched.attempts)
+    configurations = set(touched.configurations)
+    for part in _chunks(slots):
+        rows = SeedSlot.objects.filter(pk__in=part).values_list("configuration", flat=True)
+        configurations.update(rows)
+    planned = configurations | touched.predicted
+    for part in _chunks(planned):
+        refresh_configurations(basis, set(part), slots, predicted=touched.predicted)
+
+
+def _slots_behind(attempts: Collection[int]) -> set[int]:
+    """The slots of these attempts and of whatever corrects them, entry after entry."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    waiting = set(attempts)
+    while waiting:
+        part = set(list(waiting)[:CHUNK])
+        waiting -= part
+        seen |= part
+        rows = Attempt.objects.filter(models.Q(pk__in=part) | models.Q(supersedes__in=part))
+        for pk, slot in rows.values_list("pk", "slot"):
+            if slot is not None:
+                found.add(slot)
+            if pk not in seen:
+                waiting.add(pk)
+    return found
+
+
+def refresh_configurations(
+    basis: Basis, configurations: set[int], dirty: Collection[int], *, predicted: Collection[int] = ()
+) -> None:
+    """Bring the rows of these configurations in step. Of their slots, the ``dirty`` ones are derived again;
+    cells are derived where a label, a known flag or a prediction (``predicted``) is new."""
+    slots = slots_of(configurations)
+    stale = [slot for slot in slots if slot.pk in dirty or not hasattr(slot, "projection")]
+    made = {row.slot_id: row for row in slot_projections(stale, basis)}
+    if made:
+        _put(SlotProjection, made.values())
+    for slot in slots:
+        if slot.pk in made:
+            slot.projection = made[slot.pk]
+    rows = {
+        row.pk: row
+        for row in Configuration.objects.filter(pk__in=configurations, study=basis.study_id).select_related(
+            "projection"
+        )
+    }
+    resolutions = resolutions_of(rows, slots, basis)
+    before: dict[int, ConfigurationProjection] = {}
+    after: dict[int, ConfigurationProjection] = {}
+    for pk, configuration in rows.items():
+        stored: ConfigurationProjection | None = getattr(configuration, "projection", None)
+        now = configuration_projection(configuration, resolutions[pk])
+        if stored is None or pk in predicted or not _same(stored, now):
+            after[pk] = now
+            if stored is not None:
+                before[pk] = stored
+    if after:
+        _move(basis, before, after)
+
+
+def _move(
+    basis: Basis, before: dict[int, ConfigurationProjection], after: dict[int, ConfigurationProjection]
+) -> None:
+    """Write the new rows with their cells, and what that changes in the counts."""
+    changes = Changes()
+    stored = _cells(before)
+    predictions = predictions_of(basis, after)
+    written: list[CellProjection] = []
+    for pk, row in after.items():
+        if pk in before:
+            changes.add(before[pk], stored[pk], -1)
+        cells = [] if row.problem else [cell_projection(item, row) for item in predictions[pk]]
+        row.unscored = is_unscored(cells, basis)
+        changes.add(row, cells)
+        written += cells
+    _put(ConfigurationProjection, after.values())
+    if written:
+        _put(CellProjection, written)
+    changes.write(basis.study_id)
+
+
+def _cells(before: Collection[int]) -> dict[int, list[CellProjection]]:
+    found: dict[int, list[CellProjection]] = defaultdict(list)
+    if before:
+        for cell in CellProjection.objects.filter(configuration__in=before):
+            found[cell.configuration_id].append(cell)
+    return found
+
+
+def _same(stored: ConfigurationProjection, now: ConfigurationProjection) -> bool:
+    """Whether nothing that a configuration's row or its cells show is another than before."""
+    names = ("state", "known_memory_failure", "known_margin_exceedance", "completed_peak_mib", "problem")
+    return all(getattr(stored, name) == getattr(now, name) for name in names)
+
+
+def _put(model: type[models.Model], rows: Iterable[models.Model]) -> None:
+    """Insert these rows, or write them over those that stand."""
+    key = model._meta.pk
+    assert key is not None
+    columns = [item.name for item in model._meta.concrete_fields if not item.primary_key]
+    model._default_manager.bulk_create(
+        list(rows), update_conflicts=True, unique_fields=[key.name], update_fields=columns
+    )
+
+
+def _chunks(items: Iterable[_Item]) -> Iterator[list[_Item]]:
+    found = sorted(items)  # type: ignore[type-var]
+    for start in range(0, len(found), CHUNK):
+        yield found[start : start + CHUNK]
