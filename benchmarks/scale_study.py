@@ -56,7 +56,7 @@ MARGIN_MIB, CAPACITY_MIB = 38_912, 40_960
 
 def make_scale_study(configurations: int, seed: int = 1) -> Study:
     """Record a study of so many configurations with ``ATTEMPTS`` attempts each, its pool besides."""
-    draw = random.Random(seed)  # noqa: S311 - a benchmark wants the same numbers again
+    draw = random.Random(seed)
     streams = read_bundle(BUNDLE)
     for stream in streams:
         if stream.is_pool:
@@ -211,7 +211,7 @@ def _events(study: Study, number: int) -> Iterator[Event]:
     for position in range(number):
         start = SEALED + dt.timedelta(minutes=position)
         yield Event(
-            study=study, position=position, kind="preflight", status="completed", title=f"Preflight {position}",
+            study=study, position=position, kind="preflight", status="completed", title=f"Check {position}",
             started_at=start, ended_at=start + dt.timedelta(minutes=5), gpu_seconds=600.0,
             facts={"training_launched": False},
         )  # fmt: skip

@@ -111,6 +111,7 @@ class LedgerEntry(AppendOnlyModel):
             models.UniqueConstraint(fields=["stream", "sequence"], name="ledger_one_entry_per_sequence"),
             models.UniqueConstraint(fields=["record_type", "record_id"], name="ledger_one_entry_per_record"),
         ]
+        indexes = [models.Index(fields=["stream", "record_type", "sequence"], name="ledger_kind_in_order")]
         verbose_name_plural = "ledger entries"
 
     def __str__(self) -> str:

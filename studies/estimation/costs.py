@@ -31,9 +31,18 @@ def source_cost(pool: Pool, predictions: Iterable[Prediction]) -> dict[str, obje
     Raises:
         EstimationError: a donor outside the pool.
     """
-    donors = sorted(
-        {item.donor_configuration_id for item in predictions if item.donor_configuration_id is not None}
+    return donors_cost(
+        pool, {item.donor_configuration_id for item in predictions if item.donor_configuration_id is not None}
     )
+
+
+def donors_cost(pool: Pool, copied: Iterable[str]) -> dict[str, object]:
+    """``source_cost`` of predictions that copied these donors, given by configuration id.
+
+    Raises:
+        EstimationError: a donor outside the pool.
+    """
+    donors = sorted(set(copied))
     if donors:
         selected = acquisition(pool.restricted_to(donors, "donors"))
     else:
@@ -85,12 +94,16 @@ def time_total(seconds: Iterable[float | None], scope: str) -> dict[str, object]
     for value in known:
         if not is_finite_number(value) or value < 0:
             raise EstimationError("costs", scope, value, "a finite time of at least 0 GPU-seconds")
-    total = math.fsum(known)
+    return summed_time(math.fsum(known), len(known), len(records) - len(known))
+
+
+def summed_time(known_gpu_seconds: float, known: int, unknown: int) -> dict[str, object]:
+    """``time_total`` of times that are added up already, with how many are known and unknown."""
     return {
-        "complete_total_gpu_seconds": total if records and len(known) == len(records) else None,
-        "known_gpu_seconds": total,
-        "known_records": len(known),
-        "unknown_records": len(records) - len(known),
+        "complete_total_gpu_seconds": known_gpu_seconds if known and not unknown else None,
+        "known_gpu_seconds": known_gpu_seconds,
+        "known_records": known,
+        "unknown_records": unknown,
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from studies.estimation.errors import EstimationError
-from studies.estimation.labels import Label, Resolution
+from studies.estimation.labels import Answer, Label, Resolution
 from studies.estimation.methods.base import Prediction
 from studies.estimation.scoring import (
     ANSWERS,
@@ -17,6 +17,7 @@ from studies.estimation.scoring import (
     approvals,
     case_of,
     check_coverage,
+    count_scores,
     known_truths,
     rate,
     score,
@@ -125,7 +126,24 @@ def single_label_rule(truths: Sequence[Truth]) -> dict[str, Any] | None:
     if len(labels) != 1:
         return None
     label = labels.pop()
-    rule = "always_failure" if label is Label.MEMORY_FAILURE else f"always_{label}"
+    rule = single_label_name(label)
     silent = StartupBudget(StartupBasis.OFFLOADED_ACTOR, None, None)
     predictions = [Prediction(truth.configuration_id, rule, label, silent) for truth in truths]
     return {"rule": rule, "label": label.value, "scores": score(predictions, truths)}
+
+
+def single_label_name(label: Label) -> str:
+    """What the rule that always predicts this label is called."""
+    return "always_failure" if label is Label.MEMORY_FAILURE else f"always_{label}"
+
+
+def single_label_counts(labels: Mapping[Label, int]) -> dict[str, Any] | None:
+    """``single_label_rule`` from how many resolved configurations have each label; scores that follow from
+    counts alone."""
+    found = [label for label, number in labels.items() if number]
+    if len(found) != 1:
+        return None
+    [label] = found
+    cells: dict[Answer, dict[Label, int]] = {answer: dict.fromkeys(Label, 0) for answer in Label}
+    cells[label][label] = labels[label]
+    return {"rule": single_label_name(label), "label": label.value, "scores": count_scores(cells)}

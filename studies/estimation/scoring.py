@@ -192,16 +192,33 @@ def score_cases(cases: Sequence[Case], *, undecided_as_rejected: bool = False) -
         if case.truth.completed_peak_mib is not None and case.predicted_peak_mib is not None:
             errors.append(case.predicted_peak_mib - case.truth.completed_peak_mib)
 
+    counts = count_scores(cells, undecided_as_rejected=undecided_as_rejected)
+    rule = {"undecided_counts_as": "rejected"} if undecided_as_rejected else {}
+    return {
+        **rule,
+        **counts,
+        **_peak_errors(errors),
+        "distinct_target_configurations": len({case.truth.configuration_id for case in cases}),
+        "startup_guard_changed_states": sum(case.startup_guard_changed_state is True for case in cases),
+    }
+
+
+def count_scores(
+    cells: Mapping[Answer, Mapping[Label, int]], *, undecided_as_rejected: bool = False
+) -> dict[str, object]:
+    """The scores that follow from counts alone: of each answer, by what the target turned out to be.
+
+    ``cells`` has a row for each label, and one for undecided where there is any.
+    """
     approved = cells[Label.WITHIN_MARGIN]
+    queries = sum(sum(row.values()) for row in cells.values())
     approvals = sum(approved.values())
     targets = {label: sum(row[label] for row in cells.values()) for label in Label}
     correct = sum(cells[label][label] for label in Label)
     useful = approved[Label.WITHIN_MARGIN]
     undecided = cells[UNDECIDED][Label.WITHIN_MARGIN] if UNDECIDED in cells else 0
     rejected = targets[Label.WITHIN_MARGIN] - useful - (0 if undecided_as_rejected else undecided)
-    rule = {"undecided_counts_as": "rejected"} if undecided_as_rejected else {}
     return {
-        **rule,
         "above_margin_among_approved": rate(approved[Label.ABOVE_MARGIN], approvals),
         "approval_rate_on_above_margin_targets": rate(
             approved[Label.ABOVE_MARGIN], targets[Label.ABOVE_MARGIN]
@@ -213,22 +230,19 @@ def score_cases(cases: Sequence[Case], *, undecided_as_rejected: bool = False) -
         "approved_above_margin": approved[Label.ABOVE_MARGIN],
         "approved_memory_failure": approved[Label.MEMORY_FAILURE],
         "approved_within_margin": useful,
-        **_peak_errors(errors),
         "confusion_matrix_predicted_rows_observed_columns": {
             predicted.value: {observed.value: count for observed, count in row.items()}
             for predicted, row in cells.items()
         },
         "correct_three_state": correct,
-        "distinct_target_configurations": len({case.truth.configuration_id for case in cases}),
         "memory_failure_among_approved": rate(approved[Label.MEMORY_FAILURE], approvals),
-        "queries": len(cases),
+        "queries": queries,
         "rejected_within_margin": rejected,
         "rejection_rate_on_within_margin_targets": rate(rejected, targets[Label.WITHIN_MARGIN]),
-        "startup_guard_changed_states": sum(case.startup_guard_changed_state is True for case in cases),
         "target_above_margin": targets[Label.ABOVE_MARGIN],
         "target_memory_failure": targets[Label.MEMORY_FAILURE],
         "target_within_margin": targets[Label.WITHIN_MARGIN],
-        "three_state_accuracy": rate(correct, len(cases)),
+        "three_state_accuracy": rate(correct, queries),
         "within_margin_approval_precision": rate(useful, approvals),
         "within_margin_recall": rate(useful, targets[Label.WITHIN_MARGIN]),
     }

@@ -52,6 +52,20 @@ def prediction_cells(
     }
 
 
+OUTCOME_COLUMNS = (
+    "all_three_seeds_eligible", "completed_peak_mib", "completed_processes", "eligible_seed_count",
+    "eligible_seeds", "known_margin_exceedance", "known_memory_failure", "maximum_known_completed_peak_mib",
+    "observed_state", "required_seeds", "unresolved", "unresolved_seeds",
+)  # fmt: skip
+"""The columns of ``outcome_cells``, in their order."""
+
+
+def prediction_columns(methods: Sequence[str]) -> list[str]:
+    """The columns of ``prediction_cells`` for each of these methods, in their order."""
+    kinds = ("predicted_peak_mib", "predicted_state", "unscored_approval")
+    return [f"{method}_{kind}" for method in methods for kind in kinds]
+
+
 def _joined(seeds: Sequence[int]) -> str:
     return ";".join(map(str, seeds))
 

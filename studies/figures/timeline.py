@@ -105,6 +105,33 @@ def history_figure(
     return figure
 
 
+@dataclass(frozen=True)
+class HistoryBin:
+    """So many records of one lane in one unit of time."""
+
+    lane: str
+    at: dt.datetime
+    number: int
+
+
+def binned_figure(bins: Sequence[HistoryBin], unit: str, *, sealed_at: dt.datetime | None) -> go.Figure:
+    """Records by lane and unit of time, UTC; a mark's area says how many."""
+    figure = history_figure(
+        [HistoryMark(item.lane, _records(item.number, unit), item.at) for item in bins], sealed_at=sealed_at
+    )
+    numbers = {(item.lane, item.at): item.number for item in bins}
+    largest = max(numbers.values(), default=1)
+    for trace in figure.data:
+        sizes = [max(5.0, 26 * (numbers[trace.name, at] / largest) ** 0.5) for at in trace.x]
+        trace.marker.size = sizes
+        trace.marker.symbol = "circle"
+    return figure
+
+
+def _records(number: int, unit: str) -> str:
+    return f"{number} record{'' if number == 1 else 's'} in this {unit}"
+
+
 def _range(
     first: dt.datetime, last: dt.datetime, as_of: dt.datetime | None
 ) -> tuple[dt.datetime, dt.datetime]:

@@ -47,6 +47,7 @@ class SlotProjection(models.Model):
     eligible = models.ForeignKey(Attempt, null=True, on_delete=models.CASCADE, related_name="+")
     tries_used = models.PositiveIntegerField()
     one_more_may_count = models.BooleanField()
+    launched = models.BooleanField(help_text="Whether it has any attempt")
     attempts = models.JSONField(default=list)
 
     class Meta:
@@ -59,7 +60,7 @@ class SlotProjection(models.Model):
 class ConfigurationProjection(models.Model):
     """A planned configuration's label, what is known of it without one, and its place in the panel's order.
 
-    ``problem`` says why it can't have a label yet, such as a slot that is not planned; ``state`` is empty then.
+    ``problem`` says why it can't have a label yet, such as a missing slot; ``state`` is empty then.
     """
 
     configuration = models.OneToOneField(
@@ -97,11 +98,7 @@ class ConfigurationProjection(models.Model):
 
 
 class CellProjection(models.Model):
-    """What a prediction of a planned configuration and what is known of it say together.
-
-    ``error_umib`` is the predicted less the completed peak in millionths of a MiB, where there are both and
-    a label: whole numbers add up to the same sum in any order.
-    """
+    """What a prediction of a planned configuration and what is known of it say together."""
 
     prediction = models.OneToOneField(
         Prediction, primary_key=True, on_delete=models.CASCADE, related_name="projection"
@@ -112,17 +109,11 @@ class CellProjection(models.Model):
     method = models.CharField(max_length=60)
     predicted = models.CharField(max_length=20)
     state = models.CharField(max_length=40)
-    error_umib = models.BigIntegerField(null=True)
-    guard_changed = models.BooleanField(default=False)
 
     class Meta:
         indexes = [
             models.Index(
                 fields=["prediction_set", "method", "state", "configuration"], name="cells_by_state"
-            ),
-            models.Index(
-                fields=["prediction_set", "method", "error_umib"],
-                condition=models.Q(error_umib__isnull=False), name="cells_by_error",
             ),
         ]  # fmt: skip
 
@@ -131,7 +122,7 @@ class CellProjection(models.Model):
 
 
 class MethodTally(models.Model):
-    """How many of a method's cells are alike, and the sums of their errors in millionths of a MiB."""
+    """How many of a method's predictions are alike, and so is what is known of their targets."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
     prediction_set = models.ForeignKey(PredictionSet, on_delete=models.CASCADE, related_name="+")
@@ -141,10 +132,6 @@ class MethodTally(models.Model):
     known_memory_failure = models.BooleanField()
     known_margin_exceedance = models.BooleanField()
     number = models.PositiveIntegerField()
-    compared = models.PositiveIntegerField(help_text="Cells with both peaks")
-    error_umib = models.BigIntegerField()
-    absolute_error_umib = models.BigIntegerField()
-    guard_changed = models.PositiveIntegerField()
 
     class Meta:
         constraints = [

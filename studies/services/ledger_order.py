@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import Min, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from rlvram_site.ledger.models import LedgerEntry, LedgerRecord
 from studies.models import Attempt, NonLaunch, Study
@@ -23,12 +23,15 @@ def sequences(rows: QuerySet) -> dict[int, int]:
     return dict(links.values_list("record_id", "sequence"))
 
 
-def first_sequence(rows: QuerySet) -> int | None:
-    """The smallest sequence number of these rows, or None if there is none."""
+def first_sequence(stream: str, rows: QuerySet) -> int | None:
+    """The smallest sequence number of these rows of a stream, or None if there is none."""
+    # One link after the other until one fits, instead of the smallest of all that do.
     links = LedgerEntry.objects.filter(
-        record_type=rows.model._meta.label_lower, record_id__in=rows.values("pk")
+        Exists(rows.order_by().filter(pk=OuterRef("record_id"))),
+        stream__name=stream,
+        record_type=rows.model._meta.label_lower,
     )
-    return links.aggregate(first=Min("sequence"))["first"]
+    return links.order_by("sequence").values_list("sequence", flat=True).first()
 
 
 def first_outcome(study: Study) -> int | None:
@@ -36,13 +39,13 @@ def first_outcome(study: Study) -> int | None:
 
     Planned or not, counted or excluded: whoever could read it knew something.
     """
-    return first_sequence(Attempt.objects.filter(study=study, outcome__in=ESTABLISHES_OUTCOME))
+    return first_sequence(study.stream, Attempt.objects.filter(outcome__in=ESTABLISHES_OUTCOME))
 
 
 def first_launch(study: Study) -> int | None:
     """Sequence number of the first recorded launch or failed launch, whatever it established."""
     numbers = [
-        first_sequence(Attempt.objects.filter(study=study)),
-        first_sequence(NonLaunch.objects.filter(study=study)),
+        first_sequence(study.stream, Attempt.objects.all()),
+        first_sequence(study.stream, NonLaunch.objects.all()),
     ]
     return min((number for number in numbers if number is not None), default=None)

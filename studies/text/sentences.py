@@ -7,15 +7,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rlvram_site.marks import MARKS
 from rlvram_site.templatetags.display import mib_margin
-from studies.estimation.labels import Label, Resolution
+from studies.estimation.labels import UNRESOLVED, Label, Resolution
 from studies.models import Configuration, PoolOutcome
-from studies.services.scores.panel import Panel, PanelRow
+from studies.services.scores.panel import PanelRow
+from studies.services.scores.panel_lines import SlotNumbers
 from studies.text.words import (
     count_word,
     counted,
@@ -118,8 +119,8 @@ def unscored_sentence(evaluation: Mapping[str, Any]) -> str:
         if not number:
             continue
         known = []
-        failures = len(approvals["unscored_approvals_with_known_failure"])
-        exceedances = len(approvals["unscored_approvals_with_known_margin_exceedance"])
+        failures = _number(approvals["unscored_approvals_with_known_failure"])
+        exceedances = _number(approvals["unscored_approvals_with_known_margin_exceedance"])
         if failures:
             known.append(_known(failures, number, "failure"))
         if exceedances:
@@ -133,6 +134,11 @@ def unscored_sentence(evaluation: Mapping[str, Any]) -> str:
     if not any(item["full_panel_approved_configurations"] for item in evaluation["approvals"].values()):
         return "No method approved anything, so no approval is unscored."
     return "Every approval is scored: each approved configuration is resolved."
+
+
+def _number(found: int | Collection[str]) -> int:
+    """How many there are; an evaluation names them, a page's counts don't."""
+    return found if isinstance(found, int) else len(found)
 
 
 def _known(number: int, total: int, what: str) -> str:
@@ -293,25 +299,31 @@ def pool_sentence(configuration: Configuration, outcome: PoolOutcome | None) -> 
     return f"{word}: {counts}, the largest peak {_peak(peak, configuration)}."
 
 
-def outcomes_sentence(panel: Panel) -> str:
+MOST_REASONS = 12
+
+
+def outcomes_sentence(slots: Sequence[SlotNumbers]) -> str:
     """What became of the planned slots: outcomes first, then why the others are unresolved."""
-    slots = panel.slots
     if not slots:
         return "No seed slot is planned yet."
-    states = Counter(slot.state(panel.margin_mib) for slot in slots)
-    reasons = Counter(slot.reason for slot in slots if not slot.resolved)
+    states: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    for item in slots:
+        states[item.state] += item.number
+        if item.state == UNRESOLVED:
+            reasons[item.reason] += item.number
+    launched = sum(item.number for item in slots if item.launched)
     completed = states["within_margin"] + states["above_margin"]
     established = [
         counted(states["memory_failure"], "diagnosed memory failure"),
         f"{count_word(completed)} completed" if completed else "no completion",
     ]
-    opening = f"Of {len(slots)} planned slots {_launched(panel)} were launched: {listed(established)}"
+    opening = f"Of {states.total()} planned slots {launched} were launched: {listed(established)}"
     if not reasons:
         return f"{opening}; none is unresolved."
     verb = "is" if reasons.total() == 1 else "are"
-    why = ", ".join(f"{number} × {reason}" for reason, number in reasons.most_common())
+    shown = reasons.most_common(MOST_REASONS)
+    why = ", ".join(f"{number} × {reason}" for reason, number in shown)
+    if left := reasons.total() - sum(number for _, number in shown):
+        why += f", {left} × another reason"
     return f"{opening}; {reasons.total()} {verb} unresolved: {why}."
-
-
-def _launched(panel: Panel) -> int:
-    return sum(bool(slot.attempts) for slot in panel.slots)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from studies.services.outcomes.slots import SlotState
 from studies.services.scores.panel import PanelRow
+from studies.services.scores.panel_lines import PanelLine, SlotLine
 from studies.text.words import count_word, counted, listed, sentence
 
 OUTCOME_WANTED = "a completed run with its peak, or a diagnosed memory failure"
@@ -27,7 +28,7 @@ def tries_sentence(slot: SlotState) -> str:
     return f"{used}, so nothing can resolve this slot any more."
 
 
-def what_would_resolve(row: PanelRow) -> str:
+def what_would_resolve(row: PanelRow | PanelLine) -> str:
     """What would give an unresolved configuration its label, or why nothing can any more."""
     missing = row.unresolved_slots
     spent = [slot for slot in missing if not slot.one_more_may_count]
@@ -38,6 +39,6 @@ def what_would_resolve(row: PanelRow) -> str:
     return f"Nothing can resolve it any more: {_seeds(spent)} used {chances} that the protocol permits"
 
 
-def _seeds(slots: Sequence[SlotState]) -> str:
+def _seeds(slots: Sequence[SlotState | SlotLine]) -> str:
     names = listed([str(slot.slot.seed) for slot in slots])
     return f"seed {names} has" if len(slots) == 1 else f"seeds {names} have each"

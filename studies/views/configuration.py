@@ -9,6 +9,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
+from studies.estimation.cells import cell_state
 from studies.estimation.errors import EstimationError
 from studies.estimation.labels import Label, Resolution
 from studies.estimation.reasons import Reasons
@@ -19,7 +20,7 @@ from studies.services.errors import ServiceError
 from studies.services.predictions.explanations import RecordedFits, Volumes, volumes_of
 from studies.services.predictions.recorded import in_method_order
 from studies.services.scores.folds import measured
-from studies.services.scores.panel import PanelRow, cell_state, load_panel
+from studies.services.scores.panel import PanelRow, load_row
 from studies.text.sentences import feature_words, planned_sentence, pool_sentence
 from studies.text.settings import SettingRow, differences, settings_rows
 from studies.text.words import family_words, method_words, sentence, set_words
@@ -70,7 +71,7 @@ def configuration(request: HttpRequest, slug: str, configuration_id: str) -> Htt
         study.configurations.select_related("study__pool", "study__parent", "pool"),
         configuration_id=configuration_id,
     )
-    row = load_panel(study).row(configuration_id)
+    row = load_row(study, found)
     sets = _sets(found, row.resolution)
     context = _context(found, sets) | {
         "slots": [{"slot": slot, "state": slot.state(found.margin_limit_mib)} for slot in row.slots],

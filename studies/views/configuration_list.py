@@ -2,71 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
-from studies.estimation.development import WORD
+from studies.estimation.development import PANEL, WORD
 from studies.estimation.labels import UNRESOLVED, parse_answer
-from studies.estimation.tables import outcome_cells, prediction_cells
-from studies.models import Configuration, Study
-from studies.services.scores.development import load_development
-from studies.services.scores.panel import Panel, PanelRow
+from studies.estimation.tables import OUTCOME_COLUMNS, outcome_cells, prediction_cells, prediction_columns
+from studies.models import Configuration, Prediction, PredictionSet, Study
+from studies.services.errors import UNREADABLE
+from studies.services.predictions.recorded import development_sets, method_of
+from studies.services.scores.panel_lines import PanelNumbers, lines_of, panel_numbers
 from studies.text.words import label_words
-from studies.views.common import get_study, panel_or_problem, study_page
+from studies.views.common import get_study, study_page
 from studies.views.filters import StateChoice
 from studies.views.listing import Listing, download_configurations, list_configurations
-from studies.views.tables import PlannedTable, known_words
+from studies.views.tables import PlannedTable
 
 LABELS = ("within_margin", "above_margin", "memory_failure")
+UNLABELLED = Q(projection__state=UNRESOLVED)
+KNOWN = Q(projection__known_memory_failure=True) | Q(projection__known_margin_exceedance=True)
+STATES = (
+    *(StateChoice(label, label_words(label), Q(projection__state=label)) for label in LABELS),
+    StateChoice("unresolved_known", "unresolved, a failure or an exceedance known", UNLABELLED & KNOWN),
+    StateChoice(UNRESOLVED, "unresolved", UNLABELLED),
+)
+"""The labels, then what is known of those without one. The first that fits orders the list."""
 
 
-def _states(panel: Panel) -> list[StateChoice]:
-    """The labels, then what is known of those without one. The first that fits orders the list."""
-
-    def those(wanted) -> Q:
-        return Q(pk__in=[row.configuration.pk for row in panel.rows if wanted(row)])
-
-    labels = [
-        StateChoice(label, label_words(label), those(lambda row, label=label: row.resolution.label == label))
-        for label in LABELS
-    ]
-    return [
-        *labels,
-        StateChoice(
-            "unresolved_known",
-            "unresolved, a failure or an exceedance known",
-            those(lambda row: row.resolution.label is None and known_words(row.resolution)),
-        ),
-        StateChoice(UNRESOLVED, "unresolved", those(lambda row: row.resolution.label is None)),
-    ]
-
-
-def _listing(request: HttpRequest, study: Study, panel: Panel) -> Listing:
-    rows = {row.configuration.pk: row for row in panel.rows}
-    queryset = Configuration.objects.filter(study=study).select_related("study", "pool")
+def _listing(request: HttpRequest, study: Study, panel: PanelNumbers) -> Listing:
     return list_configurations(
         request,
-        queryset,
-        _states(panel),
-        lambda found: PlannedTable(found, request=request, rows_by_pk=rows),
+        Configuration.objects.filter(study=study).select_related("study", "pool"),
+        STATES,
+        lambda found: PlannedTable(found, request=request, panel=panel),
+        total=panel.planned,
     )
 
 
 def configurations(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(slug)
-    panel, problem = panel_or_problem(study)
-    if panel is None:
-        return study_page(request, study, "configurations", problem=problem)
+    try:
+        panel = panel_numbers(study)
+    except UNREADABLE as error:
+        return study_page(request, study, "configurations", problem=str(error))
     listing = _listing(request, study, panel)
     response = study_page(
         request,
         study,
         "configurations",
         listing=listing,
-        sentence=f"{len(panel.resolved)} of {len(panel.rows)} planned configurations have a label.",
+        sentence=f"{panel.resolved} of {panel.planned} planned configurations have a label.",
     )
     response.status_code = listing.status
     return response
@@ -75,32 +63,45 @@ def configurations(request: HttpRequest, slug: str) -> HttpResponse:
 def configurations_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The filtered list with every setting, what was observed, and every method's prediction."""
     study = get_study(slug)
-    panel, problem = panel_or_problem(study)
-    if panel is None:
-        return HttpResponse(problem, status=409, content_type="text/plain")
-    return download_configurations(_listing(request, study, panel), f"{slug}-configurations", _columns(panel))
+    try:
+        panel = panel_numbers(study)
+    except UNREADABLE as error:
+        return HttpResponse(str(error), status=409, content_type="text/plain")
+    return download_configurations(_listing(request, study, panel), f"{slug}-configurations", Columns(panel))
 
 
-def _columns(panel: Panel) -> dict[str, Callable[[Configuration], Any]]:
-    """A reader for each column that stands behind the settings."""
-    cells = {row.configuration.pk: _cells(row) for row in panel.rows}
-    rows = {row.configuration.configuration_id: row for row in panel.rows}
-    for item in load_development(panel.study, panel.resolutions):
-        for prediction in item.panel:
-            row, name = rows[prediction.configuration_id], f"{WORD}_{item.method}"
-            cells[row.configuration.pk] |= prediction_cells(
-                name, prediction.predicted_state, prediction.predicted_peak_mib, row.resolution
-            )
-    names = dict.fromkeys(name for found in cells.values() for name in found)
+class Columns:
+    """What stands behind the settings: a reader of so many configurations at a time."""
 
-    def read(name: str) -> Callable[[Configuration], Any]:
-        return lambda record: cells[record.pk].get(name)
+    def __init__(self, panel: PanelNumbers) -> None:
+        self._panel = panel
+        developed = [item for item in development_sets(panel.study) if item.fold == PANEL]
+        named: list[tuple[PredictionSet, str, str]] = []
+        if panel.prediction_set is not None:
+            named += [(panel.prediction_set, method, method) for method in panel.methods]
+        named += [(item, method_of(item), f"{WORD}_{method_of(item)}") for item in developed]
+        self._named = {(item.pk, method): name for item, method, name in named}
 
-    return {name: read(name) for name in names}
+    @property
+    def names(self) -> list[str]:
+        """The columns in their order."""
+        return [*OUTCOME_COLUMNS, *prediction_columns(list(self._named.values()))]
 
-
-def _cells(row: PanelRow) -> dict[str, Any]:
-    cells = outcome_cells(row.resolution)
-    for method, item in row.predictions.items():
-        cells |= prediction_cells(method, parse_answer(item.label, method), item.peak_mib, row.resolution)
-    return cells
+    def read(self, records: Sequence[Configuration]) -> Iterator[list[Any]]:
+        """The values of each of these configurations, in their order."""
+        shown = lines_of(self._panel, {record.pk: record for record in records})
+        given: dict[tuple[int, str], Prediction] = {}
+        sets = {key for key, _ in self._named}
+        for row in Prediction.objects.filter(
+            prediction_set__in=sets, configuration__in=[record.pk for record in records]
+        ).only("prediction_set", "configuration", "method", "label", "peak_mib"):
+            if name := self._named.get((row.prediction_set_id, row.method)):
+                given[row.configuration_id, name] = row
+        names = self.names
+        for line in shown:
+            cells = outcome_cells(line.resolution)
+            for name in self._named.values():
+                if prediction := given.get((line.configuration.pk, name)):
+                    answer = parse_answer(prediction.label, name)
+                    cells |= prediction_cells(name, answer, prediction.peak_mib, line.resolution)
+            yield [cells.get(name) for name in names]

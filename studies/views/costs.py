@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 
 from rlvram_site.templatetags.display import gpu_hours
@@ -13,6 +14,7 @@ from studies.services.errors import UNREADABLE
 from studies.services.scores.costs import SECONDS_PER_HOUR, ScopeCost, evidence_cost, panel_cost
 from studies.views.common import get_study, study_page
 
+PER_PAGE = 100
 THREE_SCOPES = (CostTotal.Scope.TASK, CostTotal.Scope.RESERVATION, CostTotal.Scope.WHOLE)
 
 
@@ -37,7 +39,9 @@ def costs(request: HttpRequest, slug: str) -> HttpResponse:
         costs=found,
         figure=costs_figure([_bar(cost) for cost in known]) if known else None,
         evidence=evidence,
-        allocations=list(Allocation.objects.filter(study=study)),
+        page_of_rows=Paginator(Allocation.objects.filter(study=study), PER_PAGE).get_page(
+            request.GET.get("page")
+        ),
     )  # fmt: skip
 
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping
 
+from django.core.paginator import Paginator
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 
 from studies.models import Event
 from studies.text.words import counted, listed, sentence
 from studies.views.common import get_study, study_page
 
+PER_PAGE = 100
+
 
 def events(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(slug)
-    rows = list(Event.objects.filter(study=study))
-    return study_page(request, study, "events", events=rows, sentence=_sentence(rows))
+    rows = Event.objects.filter(study=study)
+    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    counts = rows.order_by().values_list("status").annotate(number=Count("pk"))
+    return study_page(
+        request, study, "events", events=list(page), page_of_rows=page, sentence=_sentence(dict(counts))
+    )
 
 
-def _sentence(rows: list[Event]) -> str:
-    if not rows:
+def _sentence(numbers: Mapping[str, int]) -> str:
+    if not numbers:
         return "No event is recorded beside the planned invocations."
-    numbers = Counter(row.status for row in rows)
-    parts = [f"{numbers[status]} {status.label}" for status in Event.Status if numbers[status]]
-    return sentence(f"{counted(len(rows), 'event')} around the invocations: {listed(parts)}.")
+    parts = [f"{numbers[status]} {status.label}" for status in Event.Status if status in numbers]
+    return sentence(f"{counted(sum(numbers.values()), 'event')} around the invocations: {listed(parts)}.")

@@ -14,16 +14,28 @@ from django.urls import reverse
 
 from rlvram_site.as_of import AsOfError, parse_as_of
 from studies.figures.panel import panel_figure
-from studies.figures.timeline import HistoryMark, history_figure
+from studies.figures.timeline import HistoryBin, HistoryMark, binned_figure, history_figure
 from studies.models import Allocation, Amendment, Attempt, Event, Exclusion, NonLaunch, Protocol, Study
+from studies.services.errors import UNREADABLE
+from studies.services.history.long import binned, is_long, page_after
 from studies.services.history.timeline import SEALS, HistoryItem, timeline
+from studies.services.predictions.recorded import panel_set
 from studies.services.predictions.seals import SealState, seal_state
-from studies.services.scores.panel import Panel
+from studies.services.scores.panel import PanelRow, load_panel
+from studies.services.scores.panel_groups import is_large
+from studies.services.scores.panel_lines import (
+    PanelLine,
+    PanelNumbers,
+    in_panel_order,
+    lines,
+    panel_numbers,
+)
 from studies.text.words import counted, sentence
-from studies.views.common import get_study, panel_or_problem, study_page
+from studies.views.common import get_study, study_page
 from studies.views.overview import targets
 
 ITEMS_PER_PAGE = 200
+PLACE_DIGITS = 18  # of a place in the ledger that the database can hold
 
 
 class AsOfForm(forms.Form):
@@ -57,31 +69,81 @@ def history(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(slug)
     form = AsOfForm(request.GET)
     as_of = form.cleaned_data["as_of"] if form.is_valid() else None
-    panel, problem = panel_or_problem(study, as_of)
-    items = timeline(study) if panel else []
-    seal = seal_state(study)
-    sealed_at = seal.seal.sealed_at if seal.seal else None
-    page = Paginator(items, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
-    response = study_page(
-        request,
-        study,
-        "history",
-        form=form,
-        as_of=as_of,
-        problem=problem,
-        sentence=_sentence(items, seal, panel, as_of),
-        figure=history_figure([_moment(item) for item in items], sealed_at=sealed_at, as_of=as_of)
-        if items
-        else None,
-        panel=panel,
-        panel_figure=panel_figure(targets(panel)) if panel and panel.prediction_set else None,
-        known_count=sum(as_of is None or item.known_at <= as_of for item in items),
-        total=len(items),
-        page_of_items=page,
-        lines=[_line(study, item, sealed_at, as_of) for item in page],
-    )
+    try:
+        numbers = panel_numbers(study)
+    except UNREADABLE as error:
+        context: dict[str, Any] = {"problem": str(error), "sentence": ""}
+    else:
+        found = _long if is_long(study) else _whole
+        context = {**found(request, study, as_of), **_panel(numbers, study, as_of)}
+        context["sentence"] = _sentence(context, seal_state(study), numbers, as_of)
+    response = study_page(request, study, "history", form=form, as_of=as_of, **context)
     response.status_code = 400 if form.errors else 200
     return response
+
+
+def _whole(request: HttpRequest, study: Study, as_of: dt.datetime | None) -> dict[str, Any]:
+    """All records by time."""
+    items = timeline(study)
+    sealed_at = _sealed_at(study)
+    page = Paginator(items, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
+    return {
+        "figure": history_figure([_moment(item) for item in items], sealed_at=sealed_at, as_of=as_of)
+        if items
+        else None,
+        "known_count": sum(as_of is None or item.known_at <= as_of for item in items),
+        "total": len(items),
+        "before": sum(sealed_at is not None and item.at < sealed_at for item in items),
+        "page_of_items": page,
+        "lines": [_line(study, item, sealed_at, as_of) for item in page],
+    }
+
+
+def _long(request: HttpRequest, study: Study, as_of: dt.datetime | None) -> dict[str, Any]:
+    """Some records in the ledger's order, and all of them in bins."""
+    sealed_at = _sealed_at(study)
+    text = request.GET.get("after", "")
+    found = page_after(
+        study, int(text) if text.isdecimal() and len(text) < PLACE_DIGITS else 0, ITEMS_PER_PAGE
+    )
+    unit, bins = binned(study)
+    return {
+        "long": found,
+        "figure": binned_figure(
+            [HistoryBin(item.lane, item.at, item.number) for item in bins], unit, sealed_at=sealed_at
+        ),
+        "total": sum(item.number for item in bins),
+        "lines": [_line(study, item, sealed_at, as_of) for item in found.items],
+    }
+
+
+def _sealed_at(study: Study) -> dt.datetime | None:
+    chosen = panel_set(study)
+    seal = chosen.seals.order_by("pk").first() if chosen else None
+    return seal.sealed_at if seal else None
+
+
+def _panel(numbers: PanelNumbers, study: Study, as_of: dt.datetime | None) -> dict[str, Any]:
+    """The panel now or at the moment; a large one is not drawn cell by cell, and not derived for a moment."""
+    if is_large(numbers):
+        return {"panel": numbers, "too_many": numbers.planned}
+    if as_of is None:
+        rows: Sequence[PanelLine | PanelRow] = lines(
+            numbers, in_panel_order(study).values_list("pk", flat=True)
+        )
+        methods, resolved, predicted = numbers.methods, numbers.resolved, numbers.prediction_set is not None
+    else:
+        then = load_panel(study, as_of)
+        rows, methods, resolved = then.rows, then.methods, len(then.resolved)
+        predicted = then.prediction_set is not None
+    return {
+        "panel": numbers,
+        "rows": rows,
+        "methods": methods,
+        "resolved": resolved,
+        "predicted": predicted,
+        "panel_figure": panel_figure(targets(rows)) if predicted else None,
+    }
 
 
 def _moment(item: HistoryItem) -> HistoryMark:
@@ -111,22 +173,22 @@ def _link(study: Study, item: HistoryItem) -> str:
     return reverse("events", args=[study.slug]) if isinstance(row, Event) else study.get_absolute_url()
 
 
-def _sentence(
-    items: Sequence[HistoryItem], seal: SealState, panel: Panel | None, as_of: dt.datetime | None
-) -> str:
-    if panel is None or not items:
+def _sentence(found: dict[str, Any], seal: SealState, panel: PanelNumbers, as_of: dt.datetime | None) -> str:
+    total = found["total"]
+    if not total:
         return "Nothing has happened in this study yet."
-    if as_of is not None:
-        known = sum(item.known_at <= as_of for item in items)
-        predicted = "" if panel.prediction_set else "; no prediction was sealed"
+    if as_of is not None and "known_count" in found and "resolved" in found:
+        predicted = "" if found["predicted"] else "; no prediction was sealed"
         return (
-            f"At {as_of:%Y-%m-%d %H:%M:%S} UTC {known} of {len(items)} records were known and "
-            f"{len(panel.resolved)} of {len(panel.rows)} configurations were resolved{predicted}."
+            f"At {as_of:%Y-%m-%d %H:%M:%S} UTC {found['known_count']} of {total} records were known and "
+            f"{found['resolved']} of {panel.planned} configurations were resolved{predicted}."
         )
     if seal.seal is None:
-        return f"{sentence(counted(len(items), 'record'))}, and nothing is sealed."
-    before = sum(item.at < seal.seal.sealed_at for item in items)
+        return f"{sentence(counted(total, 'record'))}, and nothing is sealed."
+    sealed = f"{sentence(seal.word)}, at {seal.seal.sealed_at:%Y-%m-%d %H:%M:%S} UTC"
+    if "before" not in found:
+        return f"{sealed}; {counted(total, 'record')} in all."
     return (
-        f"{sentence(seal.word)}, at {seal.seal.sealed_at:%Y-%m-%d %H:%M:%S} UTC: "
-        f"{before} of {len(items)} records lie before the seal, {len(items) - before} at it or after."
+        f"{sealed}: {found['before']} of {total} records lie before the seal, "
+        f"{total - found['before']} at it or after."
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, Protocol
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
@@ -16,6 +17,7 @@ from studies.views.filters import ConfigurationFilter, StateChoice
 from studies.views.tables import ConfigurationTable
 
 PER_PAGE = 50
+CSV_CHUNK = 500
 
 
 @dataclass(frozen=True)
@@ -41,31 +43,47 @@ def list_configurations(
     queryset: QuerySet[Configuration],
     states: Sequence[StateChoice],
     make_table: Callable[[QuerySet[Configuration]], ConfigurationTable],
+    *,
+    total: int | None = None,
 ) -> Listing:
     """Filter, sort and page ``queryset`` as the address asks.
 
-    A value that is not understood gives its message and no rows; it is not left out in silence.
+    A value that is not understood gives its message and no rows; it is not left out in silence. ``total`` is
+    how many there are, where the caller knows.
     """
     narrowed = ConfigurationFilter(request.GET, queryset, states=states)
     table = make_table(narrowed.queryset.none() if narrowed.messages else narrowed.qs)
     # How many rows a page has is ours to say: an address must not ask for all of them at once.
     table.per_page_field = "rows-per-page-is-fixed"
     RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
-    return Listing(narrowed, table, queryset.count(), _without_page(request.GET))
+    table.prepare_page()
+    return Listing(narrowed, table, queryset.count() if total is None else total, _without_page(request.GET))
 
 
-def download_configurations(
-    listing: Listing, name: str, columns: dict[str, Callable[[Configuration], Any]]
-) -> HttpResponseBase:
+class Columns(Protocol):
+    """What a file has behind the settings."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The columns in their order."""
+
+    def read(self, records: Sequence[Configuration]) -> Iterable[Sequence[Any]]:
+        """The values of each of these configurations, in their order."""
+
+
+def download_configurations(listing: Listing, name: str, columns: Columns) -> HttpResponseBase:
     """The whole filtered list, in the order shown, as a CSV file; settings first, then ``columns``."""
     if listing.filter.messages:
         return HttpResponse("\n".join(listing.filter.messages), status=400, content_type="text/plain")
-    header = [*SETTINGS_COLUMNS, *columns]
-    rows = (
-        [getattr(record, field) for field in SETTINGS_COLUMNS] + [read(record) for read in columns.values()]
-        for record in listing.table.data.data.iterator(chunk_size=500)
-    )
-    return csv_response(name, header, rows)
+    return csv_response(name, [*SETTINGS_COLUMNS, *columns.names], _rows(listing, columns))
+
+
+def _rows(listing: Listing, columns: Columns) -> Iterator[list[Any]]:
+    """The list's rows, read and written some at a time."""
+    pending = listing.table.data.data.iterator(chunk_size=CSV_CHUNK)
+    while records := list(islice(pending, CSV_CHUNK)):
+        for record, values in zip(records, columns.read(records), strict=True):
+            yield [*(getattr(record, field) for field in SETTINGS_COLUMNS), *values]
 
 
 SETTINGS_COLUMNS = tuple(

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from django import forms
 from django.core.paginator import Paginator
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
@@ -16,16 +17,28 @@ from studies.figures.memory import Band, memory_figure
 from studies.figures.peaks import PeakPoint, predicted_against_measured
 from studies.figures.slots import SlotGroup, slots_figure
 from studies.models import Attempt, Configuration, PredictionSet, SeedSlot, Study
+from studies.services.errors import UNREADABLE
 from studies.services.outcomes.evidence_files import files_of_attempt
 from studies.services.outcomes.memory_timeline import MemoryTimeline, memory_timeline
-from studies.services.outcomes.slots import AttemptState, SlotState, attempt_states, slot_states
+from studies.services.outcomes.slots import LARGE_COLUMNS, AttemptState, attempt_states, slot_states
 from studies.services.predictions.recorded import fold_sets, panel_set
 from studies.services.scores.folds import FoldRow, load_fold
-from studies.services.scores.panel import Panel, PanelRow
-from studies.text.sentences import outcomes_sentence
+from studies.services.scores.panel import PanelRow, load_panel
+from studies.services.scores.panel_groups import is_large
+from studies.services.scores.panel_lines import (
+    PanelLine,
+    PanelNumbers,
+    SlotLine,
+    SlotNumbers,
+    in_panel_order,
+    lines,
+    panel_numbers,
+    slot_numbers,
+)
+from studies.text.sentences import MOST_REASONS, outcomes_sentence
 from studies.text.tries import tries_sentence
 from studies.text.words import label_words, method_words, sentence, set_words
-from studies.views.common import get_study, panel_or_problem, study_page
+from studies.views.common import get_study, study_page
 
 ROWS_PER_PAGE = 50
 
@@ -34,52 +47,68 @@ ROWS_PER_PAGE = 50
 class GridRow:
     """One configuration of the slot grid: a cell per seed of the page, None where none is planned."""
 
-    row: PanelRow
-    cells: Sequence[tuple[SlotState, str] | None]
+    row: PanelLine
+    cells: Sequence[tuple[SlotLine, str] | None]
 
 
 def outcomes(request: HttpRequest, slug: str) -> HttpResponse:
     """The slot grid, and predicted against measured peaks of one prediction set."""
     study = get_study(slug)
-    panel, problem = panel_or_problem(study)
-    if panel is None:
-        return study_page(request, study, "outcomes", problem=problem)
-    page = Paginator(panel.rows, ROWS_PER_PAGE).get_page(request.GET.get("page"))
-    seeds = sorted({item.slot.seed for row in page for item in row.slots})
+    try:
+        panel = panel_numbers(study)
+    except UNREADABLE as error:
+        return study_page(request, study, "outcomes", problem=str(error))
+    page = Paginator(in_panel_order(study).values_list("pk", flat=True), ROWS_PER_PAGE).get_page(
+        request.GET.get("page")
+    )
+    rows = lines(panel, page)
+    seeds = sorted({item.slot.seed for row in rows for item in row.slots})
+    counts = slot_numbers(study)
     peaks = _peaks(request, study, panel)
     response = study_page(
         request,
         study,
         "outcomes",
         panel=panel,
-        sentence=outcomes_sentence(panel),
-        figure=slots_figure(_groups(panel)),
+        sentence=outcomes_sentence(counts),
+        figure=slots_figure(_groups(counts)),
         seeds=seeds,
         page_of_rows=page,
-        grid=[_grid_row(row, seeds, panel.margin_mib) for row in page],
+        grid=[_grid_row(row, seeds) for row in rows],
+        **_unplanned(request, study),
         **peaks,
     )
     response.status_code = 400 if peaks["form"].errors else 200
     return response
 
 
-def _grid_row(row: PanelRow, seeds: Sequence[int], margin_mib: float) -> GridRow:
+def _grid_row(row: PanelLine, seeds: Sequence[int]) -> GridRow:
     by_seed = {item.slot.seed: item for item in row.slots}
-    return GridRow(
-        row, [(by_seed[seed], by_seed[seed].state(margin_mib)) if seed in by_seed else None for seed in seeds]
-    )
+    return GridRow(row, [(by_seed[seed], by_seed[seed].state) if seed in by_seed else None for seed in seeds])
 
 
-def _groups(panel: Panel) -> list[SlotGroup]:
-    """The slots counted by GPU count, state and reason."""
-    counts = Counter(
-        (item.state(panel.margin_mib), item.reason, row.configuration.gpu_count)
-        for row in panel.rows
-        for item in row.slots
-    )
+def _unplanned(request: HttpRequest, study: Study) -> dict[str, Any]:
+    """A page of the attempts that belong to no slot, superseded entries among them."""
+    rows = Attempt.objects.filter(study=study, slot=None).defer(*LARGE_COLUMNS).order_by("pk")
+    page = Paginator(
+        rows.annotate(is_superseded=Exists(Attempt.objects.filter(supersedes=OuterRef("pk")))), ROWS_PER_PAGE
+    ).get_page(request.GET.get("unplanned"))
+    return {"unplanned": page}
+
+
+def _groups(counts: Sequence[SlotNumbers]) -> list[SlotGroup]:
+    """The slots counted by GPU count, state and reason; of many reasons, those that most slots have."""
+    reasons = Counter[str]()
+    for item in counts:
+        reasons[item.reason] += item.number
+    named = {reason for reason, _ in reasons.most_common(MOST_REASONS)}
+    numbers = Counter[tuple[str, str, int]]()
+    for item in counts:
+        reason = item.reason if item.reason in named or not item.reason else "another reason"
+        numbers[item.state, reason, item.gpu_count] += item.number
     return [
         SlotGroup(kind, f"unresolved: {reason}" if reason else label_words(kind), gpus, number)
-        for (kind, reason, gpus), number in counts.items()
+        for (kind, reason, gpus), number in numbers.items()
     ]
 
 
@@ -106,7 +135,7 @@ class PeakFigure:
     errors: dict[str, Any]
 
 
-def _peaks(request: HttpRequest, study: Study, panel: Panel) -> dict[str, Any]:
+def _peaks(request: HttpRequest, study: Study, panel: PanelNumbers) -> dict[str, Any]:
     own = panel_set(study)
     sets = [*([own] if own else []), *fold_sets(study)]
     form = SetForm({"set": "panel", **request.GET.dict()} if own else request.GET, sets)
@@ -114,7 +143,9 @@ def _peaks(request: HttpRequest, study: Study, panel: Panel) -> dict[str, Any]:
     if not form.is_valid() or not sets:
         return {"form": form, "sets": sets}
     chosen = by_key.get(form.cleaned_data["set"], sets[0])
-    rows: Sequence[PanelRow | FoldRow] = load_fold(chosen) if chosen.fold else panel.rows
+    if not chosen.fold and is_large(panel):
+        return {"form": form, "sets": sets, "too_many": panel.planned}
+    rows: Sequence[PanelRow | FoldRow] = load_fold(chosen) if chosen.fold else load_panel(study).rows
     return {
         "form": form,
         "sets": sets,
@@ -138,7 +169,7 @@ def _scores(chosen: PredictionSet) -> dict[str, Any]:
 
 
 def _peak_figure(
-    method: str, rows: Sequence[PanelRow | FoldRow], panel: Panel, scores: dict[str, Any]
+    method: str, rows: Sequence[PanelRow | FoldRow], panel: PanelNumbers, scores: dict[str, Any]
 ) -> PeakFigure:
     points = [
         PeakPoint(

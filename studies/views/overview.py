@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, QueryDict
 
 from rlvram_site.ledger.chain import head
 from rlvram_site.marks import MARKS
-from studies.estimation.development import WORD, summary
+from studies.estimation.development import PANEL, WORD, summary
 from studies.estimation.labels import UNDECIDED, Label
 from studies.figures.approvals import APPROVED, LEFT, Group, MethodCounts, approvals_figure
+from studies.figures.groups import StateGroup, groups_figure
 from studies.figures.panel import PanelTarget, panel_figure
-from studies.models import Study
+from studies.models import Configuration, Study
 from studies.services.errors import UNREADABLE
 from studies.services.plan import amendments, protocols
 from studies.services.predictions.seals import seal_state
 from studies.services.scores.costs import panel_cost
 from studies.services.scores.development import Development, load_development
-from studies.services.scores.evaluation import always_rule, panel_evaluation
 from studies.services.scores.folds import recorded_folds
-from studies.services.scores.panel import SLOT_MARKS, Panel, cell_state, load_panel
+from studies.services.scores.panel import SLOT_MARKS, PanelRow
+from studies.services.scores.panel_groups import is_large, panel_groups
+from studies.services.scores.panel_lines import (
+    PanelLine,
+    PanelNumbers,
+    cells_of,
+    counted_cells,
+    counted_evaluation,
+    counted_rule,
+    counted_scores,
+    in_panel_order,
+    lines,
+    panel_numbers,
+    tallies_of,
+)
 from studies.text.sentences import amendments_text, error_patterns, panel_sentence
 from studies.text.words import family_words, label_words
 from studies.views.common import get_study, study_page
 from studies.views.costs import three_scopes
+
+GROUPS_DRAWN = 12
+GROUPS_PER_PAGE = 24
 
 
 @dataclass(frozen=True)
@@ -76,24 +95,24 @@ class FamilyTable:
 def overview(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(slug)
     try:
-        context = _context(study)
+        context = _context(study, request.GET)
     except UNREADABLE as error:
         context = {"problem": str(error)}
     return study_page(request, study, "study", follow_ups=list(study.follow_ups.all()), **context)
 
 
-def _context(study: Study) -> dict[str, Any]:
-    panel = load_panel(study)
+def _context(study: Study, query: QueryDict) -> dict[str, Any]:
+    panel = panel_numbers(study)
     folds = recorded_folds(study)
-    developed = load_development(study, panel.resolutions)
+    developed = load_development(study)
     families = _families(folds, developed)
     changes = amendments.effects(study)
+    counts = {method: counted_cells(tallies) for method, tallies in panel.tallies.items()}
     return {
         "panel": panel,
-        "panel_figure": panel_figure(targets(panel)),
-        "names": [state for state in MARKS if any(state in row.cells.values() for row in panel.rows)],
+        **_shown(panel, developed, query),
+        "names": [state for state in MARKS if any(found[state] for found in counts.values())],
         "developed": developed,
-        **_developed_panel(panel, developed),
         "families": families,
         "folds_figure": approvals_figure([_group(table) for table in families]) if families else None,
         "patterns": error_patterns(folds),
@@ -107,54 +126,77 @@ def _context(study: Study) -> dict[str, Any]:
     }
 
 
-def _predicted(panel: Panel) -> dict[str, Any]:
+def _shown(panel: PanelNumbers, developed: Sequence[Development], query: QueryDict) -> dict[str, Any]:
+    """The panel cell by cell; a large one by group, with a way down."""
+    if not is_large(panel):
+        rows = lines(panel, in_panel_order(panel.study).values_list("pk", flat=True))
+        figure = panel_figure(targets(rows))
+        return {"rows": rows, "panel_figure": figure, **_developed_panel(panel, rows, developed)}
+    groups = panel_groups(panel)
+    page = Paginator(groups, GROUPS_PER_PAGE).get_page(query.get("groups"))
+    largest = [StateGroup(group.words, group.observed) for group in groups[:GROUPS_DRAWN]]
+    return {
+        "groups": page,
+        "groups_drawn": len(largest),
+        "groups_figure": groups_figure(largest),
+        **_developed_panel(panel, [], developed),
+    }
+
+
+def _predicted(panel: PanelNumbers) -> dict[str, Any]:
     """What can be said once something is predicted."""
     if panel.prediction_set is None:
-        resolved = f"{len(panel.resolved)} of {len(panel.rows)} configurations resolved"
+        resolved = f"{panel.resolved} of {panel.planned} configurations resolved"
         return {"sentence": f"{resolved}; nothing is predicted yet."}
-    evaluation = panel_evaluation(panel)
-    lines = _panel_lines(panel, evaluation)
-    rule = next((line for line in lines if line.is_rule), None)
-    title = f"This panel: {len(panel.resolved)} of {len(panel.rows)} resolved"
+    evaluation = counted_evaluation(panel)
+    found = _panel_lines(panel, evaluation)
+    rule = next((line for line in found if line.is_rule), None)
+    title = f"This panel: {panel.resolved} of {panel.planned} resolved"
     note = "hatched: approved and unscored, on the same scale"
     return {
         "sentence": panel_sentence(evaluation),
-        "evaluation": evaluation,
-        "lines": lines,
+        "lines": found,
         "rule": rule,
         "rule_label": label_words(rule.scores["label"]) if rule else "",
-        "approvals_figure": approvals_figure([Group(title, note, [line.bars for line in lines])]),
+        "approvals_figure": approvals_figure([Group(title, note, [line.bars for line in found])]),
     }
 
 
-def _developed_panel(panel: Panel, developed: Sequence[Development]) -> dict[str, Any]:
-    """What methods in development say of the panel; empty without any."""
-    cells: dict[str, dict[str, str]] = {row.configuration.configuration_id: {} for row in panel.rows}
-    lines = []
-    for item in developed:
-        for prediction in item.panel:
-            name = prediction.configuration_id
-            cells[name][item.method] = cell_state(prediction.predicted_state, panel.resolutions[name])
-        states = [found[item.method] for found in cells.values() if item.method in found]
-        counts = {state: states.count(state) for state in (*APPROVED, *LEFT, "undecided_unscored")}
-        scores = summary(item.panel, item.truths)
-        lines.append(MethodLine(item.method, counts, scores, len(panel.resolved), kind=WORD))
-    if not lines:
+def _developed_panel(
+    panel: PanelNumbers, rows: Sequence[PanelLine], developed: Sequence[Development]
+) -> dict[str, Any]:
+    """What methods in development say of the panel, and of each of ``rows``; empty without any."""
+    sets = {item.method: item.sets[PANEL] for item in developed if PANEL in item.sets}
+    if not sets:
         return {}
-    shown = [replace(target, states=cells[target.configuration_id]) for target in targets(panel)]
+    found, names = [], Counter[str]()
+    for method, prediction_set in sets.items():
+        tallies = tallies_of(prediction_set)[method]
+        counts = counted_cells(tallies)
+        names += counts
+        found.append(MethodLine(method, _drawn(counts), counted_scores(tallies), panel.resolved, kind=WORD))
+    cells = cells_of(list(sets.values()), rows)
     return {
-        "developed_lines": lines,
-        "developed_cells": cells,
-        "developed_figure": panel_figure(shown),
-        "developed_names": [
-            state for state in MARKS if any(state in found.values() for found in cells.values())
-        ],
+        "developed_lines": found,
+        "developed_figure": panel_figure(
+            [
+                replace(target, states=cells[row.configuration.pk])
+                for target, row in zip(targets(rows), rows, strict=True)
+            ]
+        )
+        if rows
+        else None,
+        "developed_names": [state for state in MARKS if names[state]],
     }
 
 
-def targets(panel: Panel) -> list[PanelTarget]:
-    """The panel's rows as its figure takes them."""
-    names = _row_names(panel)
+def _drawn(counts: Mapping[str, int]) -> dict[str, int]:
+    return {state: counts.get(state, 0) for state in (*APPROVED, *LEFT, "undecided_unscored")}
+
+
+def targets(rows: Sequence[PanelLine | PanelRow]) -> list[PanelTarget]:
+    """Configurations as the panel's figure takes them."""
+    names = _row_names([row.configuration for row in rows])
     return [
         PanelTarget(
             configuration_id=row.configuration.configuration_id,
@@ -165,16 +207,16 @@ def targets(panel: Panel) -> list[PanelTarget]:
             slots="".join(SLOT_MARKS[slot.outcome.kind] for slot in row.slots),
             states=row.cells,
         )
-        for row in panel.rows
+        for row in rows
     ]
 
 
-def _row_names(panel: Panel) -> dict[str, str]:
+def _row_names(configurations: Sequence[Configuration]) -> dict[str, str]:
     """What tells rows apart: workload and level, the model where there are several, at last the id."""
-    several = len({row.configuration.model_name for row in panel.rows}) > 1
+    several = len({item.model_name for item in configurations}) > 1
     names: dict[str, str] = {}
     taken: set[tuple[str, int]] = set()
-    for item in (row.configuration for row in panel.rows):
+    for item in configurations:
         parts = [item.model_name] if several else []
         name = " · ".join([*parts, item.workload_name, item.configuration_level])
         if (name, item.gpu_count) in taken:
@@ -184,21 +226,18 @@ def _row_names(panel: Panel) -> dict[str, str]:
     return names
 
 
-def _panel_lines(panel: Panel, evaluation: Mapping[str, Any]) -> list[MethodLine]:
-    lines = []
-    for method in panel.methods:
-        states = [row.cells[method] for row in panel.rows]
-        counts = {state: states.count(state) for state in (*APPROVED, *LEFT, "undecided_unscored")}
+def _panel_lines(panel: PanelNumbers, evaluation: Mapping[str, Any]) -> list[MethodLine]:
+    found = []
+    for method, tallies in panel.tallies.items():
         scores = evaluation["resolved_subset_metrics"][method]
         unscored = evaluation["approvals"][method]["unscored_approved_configurations"]
-        lines.append(MethodLine(method, counts, scores, len(panel.resolved), unscored))
-    rule = always_rule(panel)
+        counts = _drawn(counted_cells(tallies))
+        found.append(MethodLine(method, counts, scores, panel.resolved, unscored))
+    rule = counted_rule(panel)
     if rule:
         scores = {**rule["scores"], "label": rule["label"]}
-        lines.append(
-            MethodLine(rule["rule"], _counts(rule["scores"]), scores, len(panel.resolved), is_rule=True)
-        )
-    return lines
+        found.append(MethodLine(rule["rule"], _counts(rule["scores"]), scores, panel.resolved, is_rule=True))
+    return found
 
 
 def _counts(scores: Mapping[str, Any]) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 
 from studies.figures.labels import labels_figure
-from studies.models import Pool, PoolOutcome
+from studies.models import Configuration, Pool, PoolOutcome
 from studies.services.plan import pools as pool_summary
 from studies.text.words import family_words
 from studies.views.filters import StateChoice
@@ -80,18 +81,21 @@ def pool_configurations(request: HttpRequest, slug: str) -> HttpResponse:
     )
 
 
-def _outcome(field: str):
-    return lambda record: getattr(record.pool_outcome, field)
+class OutcomeColumns:
+    """Every outcome column, from the record that comes with each configuration."""
 
+    names = tuple(
+        field.name
+        for field in PoolOutcome._meta.concrete_fields
+        if field.name not in {"id", "configuration", "recorded_at"}
+    )
 
-OUTCOME_COLUMNS = {
-    field.name: _outcome(field.name)
-    for field in PoolOutcome._meta.concrete_fields
-    if field.name not in {"id", "configuration", "recorded_at"}
-}
+    def read(self, records: Sequence[Configuration]) -> Iterator[list[Any]]:
+        for record in records:
+            yield [getattr(record.pool_outcome, name) for name in self.names]
 
 
 def pool_configurations_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The filtered list with every setting and outcome column."""
     found = get_object_or_404(Pool, slug=slug)
-    return download_configurations(_listing(request, found), f"{slug}-configurations", OUTCOME_COLUMNS)
+    return download_configurations(_listing(request, found), f"{slug}-configurations", OutcomeColumns())

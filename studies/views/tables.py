@@ -10,9 +10,9 @@ from django.db.models import F, QuerySet
 from django.utils.safestring import SafeString
 
 from rlvram_site.templatetags.display import NOTHING, mib_margin, state
-from studies.estimation.labels import Resolution
+from studies.estimation.labels import Label, Resolution
 from studies.models import Configuration
-from studies.services.scores.panel import PanelRow
+from studies.services.scores.panel_lines import PanelLine, PanelNumbers, lines_of
 from studies.text.words import method_words
 
 NUMBER = {"th": {"class": "number"}, "td": {"class": "number"}}
@@ -54,6 +54,9 @@ class ConfigurationTable(tables.Table):
         order_by = "configuration_id"
         per_page = 50
         empty_text = "No configuration matches these filters."
+
+    def prepare_page(self) -> None:
+        """Load what the rows of the page need together, once the page is known."""
 
     def render_offload(self, record: Configuration) -> str:
         return offloaded(record)
@@ -100,7 +103,7 @@ class PoolTable(ConfigurationTable):
 
 
 class PlannedTable(ConfigurationTable):
-    """Planned configurations with label, slots and who approved them. ``rows_by_pk`` comes from the panel."""
+    """Planned configurations with label, slots and who approved them, read for the page alone."""
 
     label = tables.Column(verbose_name="Label", empty_values=(), order_by="state_order")
     seeds = tables.Column(
@@ -111,9 +114,14 @@ class PlannedTable(ConfigurationTable):
     class Meta(ConfigurationTable.Meta):
         sequence = ("configuration_id", "label", "seeds", "approved", "...")
 
-    def __init__(self, *args: Any, rows_by_pk: Mapping[int, PanelRow], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, panel: PanelNumbers, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.rows_by_pk = rows_by_pk
+        self._panel = panel
+        self.rows_by_pk: Mapping[int, PanelLine] = {}
+
+    def prepare_page(self) -> None:
+        records = {row.record.pk: row.record for row in self.paginated_rows}
+        self.rows_by_pk = {line.configuration.pk: line for line in lines_of(self._panel, records)}
 
     def render_label(self, record: Configuration) -> SafeString:
         resolution = self.rows_by_pk[record.pk].resolution
@@ -123,10 +131,11 @@ class PlannedTable(ConfigurationTable):
         return self.rows_by_pk[record.pk].seeds
 
     def render_approved(self, record: Configuration) -> str:
-        predictions = self.rows_by_pk[record.pk].predictions
-        if not predictions:
+        predicted = self.rows_by_pk[record.pk].predicted
+        if not predicted:
             return NOTHING
-        return ", ".join(method_words(name) for name, row in predictions.items() if row.approves) or "nobody"
+        approving = [method for method, answer in predicted.items() if answer == Label.WITHIN_MARGIN.value]
+        return ", ".join(map(method_words, approving)) or "nobody"
 
 
 def known_words(resolution: Resolution) -> str:

@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 
 from rlvram_site.marks import UNSCORED_APPROVALS
 from studies.services.errors import UNREADABLE
-from studies.services.scores.evaluation import panel_evaluation
-from studies.services.scores.panel import PanelRow, load_panel
+from studies.services.scores.panel_lines import (
+    PanelLine,
+    counted_evaluation,
+    in_panel_order,
+    lines,
+    panel_numbers,
+)
 from studies.text.sentences import unscored_sentence
 from studies.text.tries import what_would_resolve
 from studies.views.common import get_study, study_page
+
+PER_PAGE = 50
 
 
 def unscored(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(slug)
     try:
-        panel = load_panel(study)
-        sentence = unscored_sentence(panel_evaluation(panel))
+        panel = panel_numbers(study)
+        sentence = unscored_sentence(counted_evaluation(panel))
     except UNREADABLE as error:
         return study_page(request, study, "unscored", sentence=f"No approval is unscored: {error}.")
+    waiting = in_panel_order(study).filter(unscored=True).values_list("pk", flat=True)
+    page = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
     rows = [
-        (row, _approved_by(row), _missing(row), what_would_resolve(row))
-        for row in panel.rows
-        if _approved_by(row)
+        (line, _approved_by(line), _missing(line), what_would_resolve(line)) for line in lines(panel, page)
     ]
-    return study_page(request, study, "unscored", panel=panel, sentence=sentence, rows=rows)
+    return study_page(
+        request, study, "unscored", panel=panel, sentence=sentence, rows=rows, page_of_rows=page
+    )
 
 
-def _approved_by(row: PanelRow) -> list[str]:
-    return [method for method, state in row.cells.items() if state in UNSCORED_APPROVALS]
+def _approved_by(line: PanelLine) -> list[str]:
+    return [method for method, state in line.cells.items() if state in UNSCORED_APPROVALS]
 
 
-def _missing(row: PanelRow) -> list[tuple[str, str]]:
+def _missing(line: PanelLine) -> list[tuple[str, str]]:
     """The unresolved seeds by reason, ``("151, 152", "host memory …")``."""
     by_reason: dict[str, list[str]] = {}
-    for slot in row.unresolved_slots:
+    for slot in line.unresolved_slots:
         by_reason.setdefault(slot.reason, []).append(str(slot.slot.seed))
     return [(", ".join(seeds), reason) for reason, seeds in by_reason.items()]

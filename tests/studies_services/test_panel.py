@@ -9,10 +9,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from rlvram_site.marks import MARKS
+from studies.estimation.cells import cell_state
 from studies.estimation.labels import Label, SlotOutcome, resolve
 from studies.models import Study
 from studies.services.errors import ServiceError
-from studies.services.scores.panel import cell_state, load_panel
+from studies.services.scores.panel import load_panel
 from tests.factories import make_study
 
 FAILED, WITHIN, ABOVE, OPEN = (

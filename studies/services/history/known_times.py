@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Collection
+from functools import cached_property
 
 from rlvram_site.ledger.models import LedgerRecord
 from studies.models import Allocation, Amendment, Attempt, Event, Exclusion, NonLaunch, Protocol, Seal, Study
 
 
 class KnownTimes:
-    """Stated times of one study's rows, with its allocations loaded once."""
+    """Stated times of one study's rows, with its allocations loaded once.
 
-    def __init__(self, study: Study) -> None:
-        self._ends = {
-            row.pair_id: row.ended_at
-            for row in Allocation.objects.filter(study=study)
-            if row.ended_at is not None
-        }
-        self._untimed = self._place_untimed(study)
+    ``pairs`` are the only ones whose allocations are asked for; by default all.
+    """
 
-    def _place_untimed(self, study: Study) -> dict[int, dt.datetime]:
+    def __init__(self, study: Study, pairs: Collection[str] | None = None) -> None:
+        self._study = study
+        allocations = Allocation.objects.filter(study=study).exclude(ended_at=None)
+        if pairs is not None:
+            allocations = allocations.filter(pair_id__in=pairs)
+        self._ends = dict(allocations.values_list("pair_id", "ended_at"))
+
+    @cached_property
+    def _untimed(self) -> dict[int, dt.datetime]:
         """An event without a time stands where its source has it: after the event or seal before it."""
+        study = self._study
         before = Protocol.objects.filter(study=study).values_list("frozen_at", flat=True).first()
         before = (
             Seal.objects.filter(study=study).values_list("sealed_at", flat=True).order_by("pk").first()
             or before
         )
         places = {}
-        for event in Event.objects.filter(study=study).order_by("position"):
-            stated = event.ended_at or event.started_at
+        events = Event.objects.filter(study=study).order_by("position")
+        for pk, ended_at, started_at in events.values_list("pk", "ended_at", "started_at"):
+            stated = ended_at or started_at
             if stated is None and before is not None:
-                places[event.pk] = before
+                places[pk] = before
             before = stated or before
         return places
 
@@ -41,8 +48,9 @@ class KnownTimes:
         stated time; an event's end or start, or the place that its source gives it. Anything else counts from
         when it was recorded here, and so does a corrected entry: until then the wrong one was believed.
         """
-        placed = self._untimed.get(row.pk) if isinstance(row, Event) else None
-        return self.stated(row) or placed or row.recorded_at
+        if (stated := self.stated(row)) is not None:
+            return stated
+        return (self._untimed.get(row.pk) if isinstance(row, Event) else None) or row.recorded_at
 
     def stated(self, row: LedgerRecord) -> dt.datetime | None:
         """The stated time alone; None where the source states none."""

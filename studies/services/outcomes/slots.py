@@ -238,8 +238,8 @@ def slot_states(
     """State by slot, in a number of queries that does not grow with them.
 
     ``attempts`` loads them with what the caller shows; by default their large columns stay where they are.
-    ``rules`` are the studies' own, by primary key, and ``launched`` the failed launches of the slots, where the
-    caller has read them already.
+    ``rules`` are the studies' own, by primary key, and ``launched`` the failed launches of the slots, where
+    the caller has read them already.
     What is not ``known`` counts as not recorded.
     """
     rows = {slot.pk: slot for slot in slots}
@@ -310,7 +310,7 @@ def _exclusions_of(
 
 
 def _corrections_of(attempts: Sequence[Attempt], known: Known = lambda row: True) -> list[Attempt]:
-    """The known entries that correct these, and the chain of those that these correct, under whatever slot."""
+    """The known entries that correct these, and the chain of those that these correct, of whatever slot."""
     light = _with_flags(Attempt.objects.select_related("slot").defer(*LARGE_COLUMNS))
     here = {row.pk for row in attempts}
     found: dict[int, Attempt] = {}

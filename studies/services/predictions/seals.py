@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from rlvram_site.ledger.canonical import digest
 from rlvram_site.ledger.chain import lock_stream, record, record_all
+from rlvram_site.ledger.models import LedgerEntry
 from studies.estimation.errors import EstimationError
 from studies.estimation.methods import Prediction as MethodPrediction
 from studies.estimation.panel import by_method
 from studies.estimation.study import inherit
 from studies.models import Configuration, FittedModel, Prediction, PredictionSet, Seal, Study
 from studies.services.errors import ServiceError
-from studies.services.ledger_order import first_launch, first_outcome, sequence_of, sequences
+from studies.services.ledger_order import first_launch, first_outcome, sequence_of
 from studies.services.plan import protocols
 from studies.services.plan.pools import pool_of
 from studies.services.predictions.recorded import method_predictions, panel_set
@@ -69,7 +71,12 @@ def seal_state(study: Study) -> SealState:
     if prediction_set is None or seal is None:
         return SealState(None, None, launch, outcome, 0)
     number = sequence_of(seal)
-    late = sum(place > number for place in sequences(prediction_set.predictions.all()).values())
+    late = LedgerEntry.objects.filter(
+        Exists(prediction_set.predictions.order_by().filter(pk=OuterRef("record_id"))),
+        stream__name=study.stream,
+        record_type=Prediction._meta.label_lower,
+        sequence__gt=number,
+    ).count()
     return SealState(seal, number, launch, outcome, late)
 
 

@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rlvram_site.marks import UNSCORED_APPROVALS
+from studies.estimation.cells import cell_state
 from studies.estimation.errors import EstimationError
 from studies.estimation.labels import UNRESOLVED, Label, Resolution, SlotOutcome, resolve
 from studies.estimation.tries import SlotTries
@@ -24,21 +26,16 @@ from studies.services.errors import UNREADABLE
 from studies.services.outcomes.slots import SlotState, slot_states
 from studies.services.plan import protocols
 from studies.services.predictions.recorded import panel_set
-from studies.services.scores.panel import cell_state
-from rlvram_site.marks import UNSCORED_APPROVALS
 
 VERSION = 1
 """Of the rules below. A site whose rows have another one makes them anew after it migrated."""
-
-UMIB = 1_000_000
-"""Parts of a MiB in which errors are added up."""
 
 CELL_KINDS = (PredictionSet.Kind.PANEL, PredictionSet.Kind.DEVELOPMENT)
 
 
 @dataclass(frozen=True)
 class Basis:
-    """What a study's projections rest on: margin in MiB (None: nothing can be projected), rule, panel's set."""
+    """What a study's projections rest on: margin in MiB (None: there can be none), rule, panel's set."""
 
     study_id: int
     margin_mib: float | None
@@ -100,6 +97,7 @@ def _slot_projection(state: SlotState, basis: Basis) -> SlotProjection:
         eligible_id=state.eligible.pk if state.eligible else None,
         tries_used=state.tries_used,
         one_more_may_count=state.one_more_may_count,
+        launched=bool(state.attempts),
         attempts=[[item.attempt.pk, item.role.value] for item in state.attempts],
     )
 
@@ -137,24 +135,14 @@ def configuration_projection(
     return row
 
 
-def known_of(row: ConfigurationProjection) -> Resolution:
-    """A stored row as the resolution that cells are judged by; seeds and counts are not in it."""
-    return Resolution(
-        label=None if row.state == UNRESOLVED else Label(row.state),
-        known_memory_failure=row.known_memory_failure,
-        known_margin_exceedance=row.known_margin_exceedance,
-        completed_processes=0,
-        eligible_seeds=(),
-        unresolved_seeds=(),
-        completed_peak_mib=row.completed_peak_mib,
-        maximum_known_completed_peak_mib=None,
-    )
+def known(state: str, memory_failure: bool, margin_exceedance: bool) -> Resolution:
+    """What is known of a configuration, as cells are judged by it; seeds, counts and peaks are not in it."""
+    label = None if state == UNRESOLVED else Label(state)
+    return Resolution(label, memory_failure, margin_exceedance, 0, (), (), None, None)
 
 
 def cell_projection(prediction: Prediction, row: ConfigurationProjection) -> CellProjection:
     """What the prediction and its target's row say together. The row must have no problem."""
-    observed, predicted = row.completed_peak_mib, prediction.peak_mib
-    scored = row.state in {Label.WITHIN_MARGIN.value, Label.ABOVE_MARGIN.value}
     return CellProjection(
         prediction_id=prediction.pk,
         study_id=row.study_id,
@@ -162,11 +150,9 @@ def cell_projection(prediction: Prediction, row: ConfigurationProjection) -> Cel
         configuration_id=row.configuration_id,
         method=prediction.method,
         predicted=prediction.label,
-        state=cell_state(prediction.label, known_of(row)),
-        error_umib=round((predicted - observed) * UMIB)
-        if scored and predicted is not None and observed is not None
-        else None,
-        guard_changed=prediction.guard_changed_label is True,
+        state=cell_state(
+            prediction.label, known(row.state, row.known_memory_failure, row.known_margin_exceedance)
+        ),
     )
 
 
@@ -175,7 +161,7 @@ def predictions_of(basis: Basis, configurations: Collection[int]) -> dict[int, l
     found: dict[int, list[Prediction]] = defaultdict(list)
     rows = Prediction.objects.filter(
         study=basis.study_id, configuration__in=configurations, prediction_set__kind__in=CELL_KINDS
-    ).only("pk", "prediction_set", "configuration", "method", "label", "peak_mib", "guard_changed_label")
+    ).only("pk", "prediction_set", "configuration", "method", "label")
     for row in rows.order_by("pk"):
         found[row.configuration_id].append(row)
     return found

@@ -53,7 +53,7 @@ def rebuild(study: Study, basis: Basis | None = None) -> None:
 
 
 def make_missing(sender: object = None, using: str = "default", **kwargs: object) -> None:
-    """Make the projections of studies that have none yet, or have them by earlier rules. Safe to run again."""
+    """Make the projections of studies that have none, or have them by earlier rules. Safe to run again."""
     if using != "default" or StudyProjection._meta.db_table not in connection.introspection.table_names():
         return
     for study in Study.objects.exclude(projection__version=VERSION).order_by("pk"):
@@ -111,7 +111,7 @@ def _differences(study: Study) -> Iterator[str]:
     if stored is None or stored.version != VERSION or Basis.of(stored) != basis:
         yield "the basis (margin, tries, the panel's predictions) is not that of the ledger"
         return
-    numbers = {model: 0 for model in (SlotProjection, ConfigurationProjection, CellProjection)}
+    numbers = dict.fromkeys((SlotProjection, ConfigurationProjection, CellProjection), 0)
     for part in _parts(study, basis, changes):
         for rows in part:
             if rows:
@@ -141,8 +141,7 @@ def _unlike(rows: list) -> Iterator[str]:
 
 
 def _unlike_counts(study: Study, changes: Changes) -> Iterator[str]:
-    groups = {key: {"number": number} for key, number in changes.groups.items()}
-    for model, wanted in ((GroupCount, groups), (MethodTally, changes.tallies)):
+    for model, wanted in ((GroupCount, changes.groups), (MethodTally, changes.tallies)):
         yield from _unlike_count(study, model, wanted)
 
 
@@ -153,14 +152,9 @@ def _unlike_count(study: Study, model: type[models.Model], wanted: dict) -> Iter
     if len(rows) != len(wanted) or len(stored) != len(rows):
         yield f"{model._meta.verbose_name}: {len(rows)} rows, the ledger gives {len(wanted)}"
         return
-    for key, sums in wanted.items():
+    for key, number in wanted.items():
         row = stored.get(tuple(key))
         if row is None:
             yield f"{model._meta.verbose_name} {tuple(key)} is missing"
-            continue
-        for name, value in sums.items():
-            if getattr(row, name) != value:
-                yield (
-                    f"{model._meta.verbose_name} {tuple(key)} has {name} {getattr(row, name)}, "
-                    f"the ledger gives {value}"
-                )
+        elif row.number != number:
+            yield f"{model._meta.verbose_name} {tuple(key)} is {row.number}, the ledger gives {number}"

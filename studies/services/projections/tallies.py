@@ -39,15 +39,12 @@ class CountsBroken(Exception):
     """The stored counts can't be what the ledger gives; they are to be made anew."""
 
 
-SUMS = ("number", "compared", "error_umib", "absolute_error_umib", "guard_changed")
-
-
 class Changes:
     """What is to be added to a study's counts."""
 
     def __init__(self) -> None:
         self.groups: Counter[GroupKey] = Counter()
-        self.tallies: dict[TallyKey, Counter[str]] = {}
+        self.tallies: Counter[TallyKey] = Counter()
 
     def add(self, row: ConfigurationProjection, cells: Iterable[CellProjection], sign: int = 1) -> None:
         """Count a configuration with its cells, or with ``sign`` -1 take it out again."""
@@ -60,18 +57,12 @@ class Changes:
                 cell.prediction_set_id, cell.method, cell.predicted, row.state, row.known_memory_failure,
                 row.known_margin_exceedance,
             )  # fmt: skip
-            sums = self.tallies.setdefault(key, Counter())
-            sums["number"] += sign
-            sums["guard_changed"] += sign * cell.guard_changed
-            if cell.error_umib is not None:
-                sums["compared"] += sign
-                sums["error_umib"] += sign * cell.error_umib
-                sums["absolute_error_umib"] += sign * abs(cell.error_umib)
+            self.tallies[key] += sign
 
     def write(self, study_id: int) -> None:
         """Add it to what stands. Whoever calls holds the study's stream."""
         self.groups = Counter({key: value for key, value in self.groups.items() if value})
-        self.tallies = {key: sums for key, sums in self.tallies.items() if any(sums.values())}
+        self.tallies = Counter({key: value for key, value in self.tallies.items() if value})
         if self.groups:
             keys = self.groups
             stored = GroupCount.objects.filter(
@@ -80,7 +71,7 @@ class Changes:
                 level__in={key.level for key in keys},
                 gpu_count__in={key.gpu_count for key in keys},
             )
-            _merge(GroupCount, stored, {key: {"number": n} for key, n in keys.items()}, study_id, GroupKey)
+            _merge(GroupCount, stored, keys, study_id, GroupKey)
         if self.tallies:
             stored = MethodTally.objects.filter(
                 study=study_id, prediction_set__in={key.prediction_set_id for key in self.tallies}
@@ -95,28 +86,23 @@ def _group(row: ConfigurationProjection, prediction_set_id: int | None, method: 
     )  # fmt: skip
 
 
-def _merge(
-    model: Any, stored: models.QuerySet, changes: dict[Any, Any], study_id: int, key_type: Any
-) -> None:
+def _merge(model: Any, stored: models.QuerySet, changes: Counter, study_id: int, key_type: Any) -> None:
     """Add ``changes`` to the stored rows; a count that becomes zero goes."""
-    columns = SUMS if model is MethodTally else ("number",)
     known = {key_type(*(getattr(row, name) for name in key_type._fields)): row for row in stored}
     new, changed, gone = [], [], []
-    for key, sums in changes.items():
+    for key, number in changes.items():
         row = known.get(key)
         if row is None:
-            if sums["number"] <= 0:
-                raise CountsBroken(f"{model.__name__} has no {key}")
-            new.append(model(study_id=study_id, **key._asdict(), **{name: sums[name] for name in columns}))
-            continue
-        for name in columns:
-            setattr(row, name, getattr(row, name) + sums[name])
+            row = model(study_id=study_id, **key._asdict(), number=number)
+            new.append(row)
+        else:
+            row.number += number
+            (changed if row.number else gone).append(row)
         if row.number < 0:
             raise CountsBroken(f"{model.__name__} would be negative for {key}")
-        (changed if row.number else gone).append(row)
     if new:
         model.objects.bulk_create(new)
     if changed:
-        model.objects.bulk_update(changed, columns, batch_size=500)
+        model.objects.bulk_update(changed, ["number"], batch_size=500)
     if gone:
         model.objects.filter(pk__in=[row.pk for row in gone]).delete()

@@ -15,7 +15,7 @@ from rlvram_site.marks import MARKS
 from studies.models import Seal, Study
 from studies.services.errors import UNREADABLE
 from studies.services.plan import amendments
-from studies.services.scores.panel import load_panel
+from studies.services.scores.panel_lines import counted_cells, panel_numbers
 
 PER_PAGE = 24
 _KEEP = 7 * 24 * 3600  # s; a summary never goes stale, so this only bounds memory
@@ -77,18 +77,17 @@ def _key(study: Study) -> str:
 def summary(study: Study) -> PanelSummary:
     """The summary of one study as recorded now."""
     try:
-        panel = load_panel(study)
+        panel = panel_numbers(study)
     except UNREADABLE as error:
         return PanelSummary(problem=str(error))
     words = Counter(change.word.value for change in amendments.effects(study))
     return PanelSummary(
-        planned=len(panel.rows),
-        resolved=len(panel.resolved),
+        planned=panel.planned,
+        resolved=panel.resolved,
         seal=panel.seal,
         words=tuple(words.items()),
         cells=tuple(
-            (method, _in_mark_order(Counter(row.cells[method] for row in panel.rows if method in row.cells)))
-            for method in panel.methods
+            (method, _in_mark_order(counted_cells(tallies))) for method, tallies in panel.tallies.items()
         ),
     )
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from studies.estimation.costs import AllocationTime, InvocationTime, panel_costs, source_cost, time_total
+from django.db.models import Count, Min, QuerySet, Sum
+
+from studies.estimation.costs import donors_cost, summed_time, time_total
 from studies.models import Allocation, Attempt, CostTotal, Event, NonLaunch, Study
 from studies.services.plan import protocols
 from studies.services.plan.pools import fitting_pool
-from studies.services.predictions.recorded import method_predictions, panel_set
+from studies.services.predictions.recorded import panel_set
 
 SECONDS_PER_HOUR = 3600
 _ORDER = tuple(CostTotal.Scope)
@@ -39,29 +42,45 @@ def panel_cost(study: Study) -> list[ScopeCost]:
     """GPU time in every scope for which there are records, in a fixed order."""
     # A corrected entry is about the same invocation, which used its time once.
     attempts = Attempt.objects.filter(study=study, superseded_by__isnull=True)
-    invocations = [InvocationTime(row.task_gpu_seconds, row.reserved_gpu_seconds) for row in attempts]
     # A slot that was never launched is a record too: its source states what it used.
-    invocations += [
-        InvocationTime(row.facts.get("task_gpu_seconds"), row.facts.get("invocation_reservation_gpu_seconds"))
-        for row in NonLaunch.objects.filter(study=study)
-    ]
-    allocations = [
-        AllocationTime(row.whole_gpu_seconds, row.batch_gpu_seconds, row.observed_gpu_seconds)
-        for row in Allocation.objects.filter(study=study)
-    ]
-    totals: dict[str, dict[str, Any]] = dict(panel_costs(invocations, allocations))
-    preflights = [
-        event.gpu_seconds
-        for event in Event.objects.filter(study=study)
-        if event.facts.get("training_launched") is False
-    ]
-    totals[CostTotal.Scope.PREFLIGHT] = time_total(preflights, CostTotal.Scope.PREFLIGHT)
+    unlaunched = NonLaunch.objects.filter(study=study).values_list(
+        "facts__task_gpu_seconds", "facts__invocation_reservation_gpu_seconds"
+    )
+    task, reserved = zip(*unlaunched, strict=True) if unlaunched else ((), ())
+    allocations = Allocation.objects.filter(study=study)
+    preflights = Event.objects.filter(study=study, facts__training_launched=False)
+    scope = CostTotal.Scope
+    totals: dict[str, dict[str, Any]] = {
+        scope.TASK: _total(attempts, "task_gpu_seconds", task, scope.TASK),
+        scope.RESERVATION: _total(attempts, "reserved_gpu_seconds", reserved, scope.RESERVATION),
+        scope.WHOLE: _total(allocations, "whole_gpu_seconds", (), scope.WHOLE),
+        scope.BATCH: _total(allocations, "batch_gpu_seconds", (), scope.BATCH),
+        scope.OBSERVED: _total(allocations, "observed_gpu_seconds", (), scope.OBSERVED),
+        scope.PREFLIGHT: _total(preflights, "gpu_seconds", (), scope.PREFLIGHT),
+    }
     stated = {row.scope: row for row in CostTotal.objects.filter(study=study)}
     return [
         ScopeCost(scope, **totals[scope], stated=stated.get(scope))
         for scope in _ORDER
         if totals[scope]["known_records"] or totals[scope]["unknown_records"]
     ]
+
+
+def _total(rows: QuerySet, column: str, besides: Iterable[Any], scope: str) -> dict[str, Any]:
+    """``time_total`` of a column, added up by the database, and of some more values.
+
+    Raises ``EstimationError`` for a negative time.
+    """
+    sums = rows.order_by().aggregate(
+        total=Sum(column), known=Count(column), rows=Count("pk"), least=Min(column)
+    )
+    time_total([sums["least"]], scope)  # refuses a negative one
+    more = time_total(besides, scope)
+    return summed_time(
+        (sums["total"] or 0.0) + more["known_gpu_seconds"],  # type: ignore[operator]
+        sums["known"] + more["known_records"],
+        sums["rows"] - sums["known"] + more["unknown_records"],
+    )
 
 
 def evidence_cost(study: Study) -> dict[str, Any] | None:
@@ -73,4 +92,6 @@ def evidence_cost(study: Study) -> dict[str, Any] | None:
     prediction_set = panel_set(study)
     if rules.fitting is None or prediction_set is None:
         return None
-    return source_cost(fitting_pool(study, rules), method_predictions(prediction_set))
+    donors = prediction_set.predictions.order_by().exclude(donor=None)
+    copied = donors.values_list("donor__configuration_id", flat=True).distinct()
+    return donors_cost(fitting_pool(study, rules), copied)

@@ -63,8 +63,11 @@ class Development:
         ]
 
 
-def load_development(study: Study, resolutions: Mapping[str, Resolution]) -> list[Development]:
-    """Every recorded method in development, in method order. ``resolutions`` are the panel's."""
+def load_development(study: Study, resolutions: Mapping[str, Resolution] | None = None) -> list[Development]:
+    """Every recorded method in development, in method order.
+
+    ``resolutions`` are the panel's; without them nothing of the panel is read, and ``panel`` is empty.
+    """
     sets = development_sets(study)
     if not sets:
         return []
@@ -76,9 +79,16 @@ def load_development(study: Study, resolutions: Mapping[str, Resolution]) -> lis
         item.configuration_id for item in outside_the_fit(measured.values(), fitted_on, rules)
     )
     truths = {name: Truth.of_pool(item) for name, item in measured.items()}
-    truths |= {truth.configuration_id: truth for truth in resolved_truths(resolutions)}
+    truths |= {truth.configuration_id: truth for truth in resolved_truths(resolutions or {})}
     return [
-        _development(name, [item for item in sets if method_of(item) == name], outside, truths, measured)
+        _development(
+            name,
+            [item for item in sets if method_of(item) == name],
+            outside,
+            truths,
+            measured,
+            with_panel=resolutions is not None,
+        )
         for name in dict.fromkeys(method_of(item) for item in sets)
     ]
 
@@ -96,8 +106,10 @@ def _development(
     outside: frozenset[str],
     truths: Mapping[str, Truth],
     measured: Mapping[str, PoolConfiguration],
+    *,
+    with_panel: bool,
 ) -> Development:
-    by_scope = {item.fold: method_predictions(item) for item in sets}
+    by_scope = {item.fold: method_predictions(item) for item in sets if with_panel or item.fold != PANEL}
     families = {scope: found for scope, found in by_scope.items() if scope != PANEL}
     return Development(
         method=name,

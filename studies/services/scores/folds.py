@@ -6,11 +6,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+from studies.estimation.cells import cell_state
 from studies.estimation.labels import Label, Resolution
 from studies.models import Configuration, Evaluation, Prediction, PredictionSet, Study
 from studies.services.plan.pools import architectures, pool_configuration, pool_of
 from studies.services.predictions.recorded import in_method_order, rows_of
-from studies.services.scores.panel import cell_state
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Count, Min, Q, QuerySet
+
 from studies.estimation.tables import FEWER_GPUS, MORE_GPUS, PairedSlot, pair_table
-from studies.services.outcomes.slots import SlotState
+from studies.models import Configuration, SeedSlot, SlotProjection, Study
+from studies.services.outcomes.slots import LARGE_COLUMNS, SlotState
 from studies.services.scores.panel import Panel
+from studies.services.scores.panel_lines import PanelNumbers, SlotLine
 
 
 @dataclass(frozen=True)
@@ -16,8 +21,17 @@ class MatchedPair:
     """One pair: its row of the pairs table under the archive's keys, and the slot of each GPU count."""
 
     row: dict[str, Any]
-    two: SlotState
-    four: SlotState
+    two: SlotState | SlotLine
+    four: SlotState | SlotLine
+
+
+@dataclass(frozen=True)
+class PairNumbers:
+    """How many pairs there are, and how many have an eligible outcome or a completion on both sides."""
+
+    pairs: int
+    both_eligible: int
+    both_completed: int
 
 
 def matched_pairs(panel: Panel) -> list[MatchedPair]:
@@ -26,7 +40,54 @@ def matched_pairs(panel: Panel) -> list[MatchedPair]:
     Raises ``EstimationError`` for a pair that is not one run on two and one on four GPUs.
     """
     configurations = {slot.slot.pk: row.configuration for row in panel.rows for slot in row.slots}
-    paired = [slot for slot in panel.slots if slot.slot.pair_id]
+    return _matched([slot for slot in panel.slots if slot.slot.pair_id], configurations, panel.margin_mib)
+
+
+def pair_numbers(study: Study) -> PairNumbers:
+    """The study's matched pairs, counted by the database."""
+    pairs = (
+        SlotProjection.objects.filter(study=study)
+        .exclude(slot__pair_id="")
+        .values("slot__pair_id")
+        .annotate(
+            eligible=Count("kind"), completed=Count("kind", filter=Q(kind="completed")), slots=Count("pk")
+        )
+    )
+    found = pairs.aggregate(
+        pairs=Count("slots"),
+        both_eligible=Count("slots", filter=Q(eligible=2)),
+        both_completed=Count("slots", filter=Q(completed=2)),
+    )
+    return PairNumbers(**found)
+
+
+def pair_names(study: Study) -> QuerySet:
+    """The names of the pairs in schedule order."""
+    slots = SeedSlot.objects.filter(study=study).exclude(pair_id="").order_by()
+    first = slots.values("pair_id").annotate(first=Min("position")).order_by("first")
+    return first.values_list("pair_id", flat=True)
+
+
+def pairs_called(panel: PanelNumbers, names: Collection[str]) -> list[MatchedPair]:
+    """These pairs of the panel, in schedule order.
+
+    Raises ``EstimationError`` for a pair that is not one run on two and one on four GPUs.
+    """
+    rows = (
+        SeedSlot.objects.filter(study=panel.study, pair_id__in=names)
+        .select_related("configuration", "projection__eligible")
+        .defer(*(f"projection__eligible__{name}" for name in LARGE_COLUMNS))
+        .order_by("position")
+    )
+    slots = [SlotLine(row, panel.rules.tries) for row in rows]
+    return _matched(slots, {row.slot.pk: row.slot.configuration for row in slots}, panel.margin_mib)
+
+
+def _matched(
+    paired: Sequence[SlotState] | Sequence[SlotLine],
+    configurations: Mapping[int, Configuration],
+    margin_mib: float,
+) -> list[MatchedPair]:
     table = pair_table(
         [
             PairedSlot(
@@ -40,9 +101,9 @@ def matched_pairs(panel: Panel) -> list[MatchedPair]:
             )
             for slot in paired
         ],
-        panel.margin_mib,
+        margin_mib,
     )
-    by_pair: dict[str, dict[int, SlotState]] = defaultdict(dict)
+    by_pair: dict[str, dict[int, SlotState | SlotLine]] = defaultdict(dict)
     for slot in paired:
         by_pair[slot.slot.pair_id][configurations[slot.slot.pk].gpu_count] = slot
     sides = ((row, by_pair[row["pair_id"]]) for row in table)

@@ -7,7 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from rlvram_site.ledger.models import LedgerRecord
-from studies.estimation.labels import UNDECIDED, Label, Resolution, is_unscored_approval, resolve
+from studies.estimation.cells import cell_state
+from studies.estimation.labels import Resolution, resolve
 from studies.estimation.rules import ProtocolRules
 from studies.models import (
     Attempt,
@@ -123,29 +124,6 @@ class Panel:
         raise ServiceError(f"study {self.study.slug} does not plan {configuration_id}")
 
 
-def cell_state(predicted: str, resolution: Resolution) -> str:
-    """What a prediction and what is known of its target say together: a key of ``MARKS``."""
-    if predicted == UNDECIDED:
-        if resolution.label is None:
-            return "undecided_unscored"
-        return "undecided_usable" if resolution.label is Label.WITHIN_MARGIN else "undecided_other"
-    approves = Label(predicted).approves
-    if is_unscored_approval(approves, resolution):
-        if resolution.known_memory_failure:
-            return "approved_unscored_known_failure"
-        if resolution.known_margin_exceedance:
-            return "approved_unscored_known_exceedance"
-        return "approved_unscored"
-    if resolution.label is None:
-        return "rejected_unscored"
-    usable = resolution.label is Label.WITHIN_MARGIN
-    if not approves:
-        return "rejected_usable" if usable else "rejected_rightly"
-    if usable:
-        return "useful"
-    return "approved_failed" if resolution.label is Label.MEMORY_FAILURE else "approved_above_margin"
-
-
 def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
     """Everything about a study's panel, in a number of queries that does not grow with it.
 
@@ -188,6 +166,21 @@ def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
         unplanned=tuple(filter(then, unplanned)),
         as_of=as_of,
     )
+
+
+def load_row(study: Study, configuration: Configuration) -> PanelRow:
+    """One configuration of the panel, derived from its records alone.
+
+    Raises what ``load_panel`` raises for it.
+    """
+    rules = protocols.rules(study)
+    slots = SeedSlot.objects.filter(configuration=configuration).order_by("seed")
+    found = slot_states(slots, attempts=Attempt.objects.all(), rules={study.pk: rules.tries})
+    prediction_set = panel_set(study)
+    own = prediction_set.predictions.filter(configuration=configuration) if prediction_set else ()
+    predictions = {item.method: item for item in own}
+    methods = in_method_order(predictions)
+    return _row(configuration, list(found.values()), predictions, methods, rules.memory_margin_limit_mib)
 
 
 def _row(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from studies.estimation.cells import cell_state
 from studies.estimation.development import PANEL, WORD
 from studies.estimation.labels import Resolution
 from studies.estimation.methods import Prediction
@@ -13,7 +14,7 @@ from studies.estimation.scoring import Truth
 from studies.models import Configuration, Study
 from studies.services.predictions.recorded import fold_sets, in_method_order, method_prediction, rows_of
 from studies.services.scores.development import Development, pool_truths
-from studies.services.scores.panel import Panel, cell_state
+from studies.services.scores.panel import Panel
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from rlvram_site.ledger.chain import head
+from studies.estimation.cells import cell_state
 from studies.estimation.development import WORD, development_rules, is_development
 from studies.estimation.errors import EstimationError
 from studies.estimation.labels import Label, Resolution
@@ -20,7 +21,6 @@ from studies.models import Pool, Study, TransferSubmission
 from studies.services.errors import ServiceError
 from studies.services.plan.pools import architectures, pool_configuration
 from studies.services.plan.protocols import rules as rules_of
-from studies.services.scores.panel import cell_state
 from studies.services.transfer.submissions import KEPT_SUITES, load_suite
 from studies.transfer.predictors import TaskRun, reference, run_on_task
 from studies.transfer.scoring import score_suite
