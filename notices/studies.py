@@ -13,12 +13,13 @@ from django.urls import reverse
 
 from notices.differences import Difference
 from notices.kinds import Kind
+from studies.estimation.labels import UNRESOLVED
 from studies.models import Attempt, Study
 from studies.services.errors import UNREADABLE
 from studies.services.ledger_order import sequence_of, sequences
 from studies.services.plan import amendments
 from studies.services.predictions.seals import SealState, seal_state
-from studies.services.scores.panel import load_panel
+from studies.services.scores.panel_lines import in_panel_order, panel_numbers
 
 NAMED = 6
 """Configurations that one message names; more are counted."""
@@ -63,15 +64,11 @@ def _late_amendments(study: Study) -> dict[str, str] | None:
 
 def _resolved(study: Study) -> dict[str, Any]:
     try:
-        panel = load_panel(study)
+        panel = panel_numbers(study)
     except UNREADABLE:
         return {"planned": None, "labels": None}
-    labels = {
-        row.configuration.configuration_id: row.resolution.label.replace("_", " ")
-        for row in panel.rows
-        if row.resolution.label is not None
-    }
-    return {"planned": len(panel.rows), "labels": labels}
+    resolved = in_panel_order(study).exclude(state=UNRESOLVED).values_list("name", "state")
+    return {"planned": panel.planned, "labels": {name: state.replace("_", " ") for name, state in resolved}}
 
 
 def _contradictions(study: Study, state: SealState) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.contrib import messages
@@ -17,13 +18,25 @@ from django.views.decorators.http import require_POST
 from rlvram_site.access import is_staff
 from rlvram_site.feed import FeedItem, owners, recent_changes
 from rlvram_site.ledger.models import LedgerRecord
+from rlvram_site.marks import MARKS
 from studies.services.scores.cards import PanelSummary, study_cards
 from studies.text.sentences import amendments_text, changes_sentence
 
 SHOWN = 30
+STRIP = 48
+"""Marks of one method on a card. A larger panel's are in proportion, with the counts in words."""
 EARLIER = 8
 SAME_VISIT = dt.timedelta(minutes=30)
 """Requests closer together than this are one visit, so that a reload does not hide what is new."""
+
+
+@dataclass(frozen=True)
+class Strip:
+    """One method on a card: its marks, and its counts in words."""
+
+    method: str
+    states: list[str]
+    words: str
 
 
 @dataclass(frozen=True)
@@ -59,9 +72,10 @@ def home(request: HttpRequest) -> HttpResponse:
         request,
         "studies/home.html",
         {
+            "most_marks": STRIP,
             "cards": [(study, summary, _amendments(summary), strips) for study, summary, strips in cards],
             "names": list(
-                dict.fromkeys(state for *_, strips in cards for _, states in strips for state in states)
+                dict.fromkeys(state for *_, strips in cards for strip in strips for state in strip.states)
             ),
             "page": page,
             "since": since,
@@ -104,9 +118,32 @@ def _amendments(summary: PanelSummary) -> str:
     return amendments_text(word for word, number in summary.words for _ in range(number))
 
 
-def _strips(summary: PanelSummary) -> list[tuple[str, list[str]]]:
-    """For each method one mark per planned configuration, equal marks together."""
+def _strips(summary: PanelSummary) -> list[Strip]:
+    """For each method one mark per planned configuration, equal marks together; of a large panel a bar."""
     return [
-        (method, [state for state, number in states for _ in range(number)])
+        Strip(
+            method,
+            shares(dict(states), STRIP),
+            " · ".join(f"{n} {MARKS[state].short}" for state, n in states),
+        )
         for method, states in summary.cells
     ]
+
+
+def shares(counts: Mapping[str, int], most: int) -> list[str]:
+    """As many marks as are counted; if that is more than ``most``, so many in proportion.
+
+    What occurs at all has a mark; the largest remainders take what is left over.
+    """
+    total = sum(counts.values())
+    if total <= most:
+        return [state for state, number in counts.items() for _ in range(number)]
+    exact = {state: most * number / total for state, number in counts.items() if number}
+    marks = {state: max(1, int(share)) for state, share in exact.items()}
+    while sum(marks.values()) < most:
+        state = max(marks, key=lambda name: exact[name] - marks[name])
+        marks[state] += 1
+    while sum(marks.values()) > most:
+        state = max((name for name in marks if marks[name] > 1), key=lambda name: marks[name] - exact[name])
+        marks[state] -= 1
+    return [state for state, number in marks.items() for _ in range(number)]

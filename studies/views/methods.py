@@ -14,12 +14,15 @@ from studies.estimation.methods import Method, method_class, method_classes
 from studies.figures.methods import Curve, coverage_figure, residuals_figure
 from studies.models import PredictionSet, Study
 from studies.services.errors import UNREADABLE
-from studies.services.predictions.comparison import Choice, choices, compare, shared
+from studies.services.predictions.comparison import Choice, choices, compare, load_pairs
 from studies.services.scores.development import load_development
 from studies.services.scores.method_card import method_card
+from studies.services.scores.panel import load_panel
+from studies.services.scores.panel_groups import is_large
+from studies.services.scores.panel_lines import panel_numbers
 from studies.services.scores.wrong import Scope, load_scopes
 from studies.text.words import family_words, method_words, sentence, set_words
-from studies.views.common import get_study, panel_or_problem, study_page
+from studies.views.common import get_study, study_page
 
 PER_PAGE = 100
 
@@ -55,9 +58,10 @@ def methods(request: HttpRequest, slug: str) -> HttpResponse:
         left = by_key[form.cleaned_data["left"] or defaults["left"]]
         right = by_key[form.cleaned_data["right"] or defaults["right"]]
         pairs = compare(left, right)
-        both = list(shared(pairs))
+        both = [pair for pair in pairs if pair.shared]
         differing = sum(pair.differs for pair in both)
         page = Paginator(pairs, PER_PAGE).get_page(request.GET.get("page"))
+        page.object_list = load_pairs(page.object_list)
         context |= {
             "left": left,
             "right": right,
@@ -96,27 +100,34 @@ def scope_words(scope: Scope) -> str:
 
 def _scoped(request: HttpRequest, study: Study) -> tuple[dict[str, Any], ScopeForm]:
     """Wrong targets and risk against coverage of one scope."""
-    panel, _ = panel_or_problem(study)
-    if panel is None:
+    try:
+        numbers = panel_numbers(study)
+    except UNREADABLE:
         return {}, ScopeForm({}, [])
-    scopes = load_scopes(study, panel, load_development(study, panel.resolutions))
+    # Curves and wrong targets need every target; those of a large panel are in its file.
+    panel = None if is_large(numbers) else load_panel(study)
+    scopes = load_scopes(study, panel, load_development(study, panel.resolutions if panel else None))
     form = ScopeForm(request.GET, scopes)
+    sides = (side.name for scope in scopes for side in scope.sides)
+    names = list(dict.fromkeys([*numbers.methods, *sides]))
+    too_many = 0 if panel else numbers.planned
     if not scopes or not form.is_valid():
-        return {"scope_form": form}, form
+        return {"scope_form": form, "too_many": too_many, "method_names": names}, form
     by_key = {scope_key(scope): scope for scope in scopes}
     chosen = by_key[form.cleaned_data["scope"]] if form.cleaned_data["scope"] else scopes[0]
     wrong = chosen.wrong()
     usable = sum(truth.label is Label.WITHIN_MARGIN for truth in chosen.truths.values())
     return {
         "scope_form": form,
+        "too_many": too_many,
         "scope": chosen,
         "scope_key": scope_key(chosen),
         "scope_name": scope_words(chosen),
         "wrong": Paginator(wrong, PER_PAGE).get_page(request.GET.get("wrong")),
         "wrong_total": len(wrong),
         "usable": usable,
-        "coverage": _coverage(chosen, panel.margin_mib, usable),
-        "method_names": list(dict.fromkeys(side.name for scope in scopes for side in scope.sides)),
+        "coverage": _coverage(chosen, numbers.margin_mib, usable),
+        "method_names": names,
     }, form
 
 

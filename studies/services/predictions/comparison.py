@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.db.models import Min, Q
@@ -39,6 +39,21 @@ class Pair:
         return self.left.label != self.right.label
 
 
+@dataclass(frozen=True)
+class PairKeys:
+    """A pair by its target's id, with the primary keys of its predictions; None where a side has none."""
+
+    name: str
+    left: int | None
+    right: int | None
+    differs: bool
+
+    @property
+    def shared(self) -> bool:
+        """Both sides predict it."""
+        return self.left is not None and self.right is not None
+
+
 def choices(study: Study) -> list[Choice]:
     """Every method of every set of the study, its parent and its follow-ups; the study's own panel first."""
     near = Q(study=study) | Q(study__parent=study)
@@ -65,18 +80,30 @@ def choices(study: Study) -> list[Choice]:
     )
 
 
-def compare(left: Choice, right: Choice) -> list[Pair]:
+def compare(left: Choice, right: Choice) -> list[PairKeys]:
     """All targets of both sides, those that differ first, then by id.
 
     Targets are matched by configuration; a follow-up's target is matched to the one it inherits from.
     """
-    sides = [_predictions(left), _predictions(right)]
+    sides = [_labels(left), _labels(right)]
     origins = _origins(left, right)
     if origins:
         sides = [{origins.get(name, name): item for name, item in side.items()} for side in sides]
-    names = sorted(set(sides[0]) | set(sides[1]))
-    pairs = [_pair(sides[0].get(name), sides[1].get(name)) for name in names]
-    return sorted(pairs, key=lambda pair: (not pair.differs, pair.configuration.configuration_id))
+    nothing = (None, None)
+    found = []
+    for name in sides[0].keys() | sides[1].keys():
+        (one, first), (other, second) = sides[0].get(name, nothing), sides[1].get(name, nothing)
+        found.append(PairKeys(name, one, other, first is None or second is None or first != second))
+    return sorted(found, key=lambda pair: (not pair.differs, pair.name))
+
+
+def load_pairs(keys: Iterable[PairKeys]) -> list[Pair]:
+    """These pairs with their predictions, in the same order."""
+    wanted = list(keys)
+    rows = Prediction.objects.select_related(
+        "configuration__study", "configuration__pool", "donor__pool", "donor__study"
+    ).in_bulk([pk for key in wanted for pk in (key.left, key.right) if pk is not None])
+    return [_pair(rows.get(key.left or 0), rows.get(key.right or 0)) for key in wanted]
 
 
 def _pair(left: Prediction | None, right: Prediction | None) -> Pair:
@@ -85,11 +112,13 @@ def _pair(left: Prediction | None, right: Prediction | None) -> Pair:
     return Pair(shown.configuration, left, right)
 
 
-def _predictions(side: Choice) -> dict[str, Prediction]:
-    rows = Prediction.objects.filter(prediction_set=side.prediction_set, method=side.method).select_related(
-        "configuration__study", "configuration__pool", "donor__pool", "donor__study"
-    )
-    return {row.configuration.configuration_id: row for row in rows}
+def _labels(side: Choice) -> dict[str, tuple[int, str]]:
+    """Primary key and label of a side's predictions by their target's id."""
+    rows = Prediction.objects.filter(prediction_set=side.prediction_set, method=side.method)
+    return {
+        name: (pk, label)
+        for name, pk, label in rows.order_by().values_list("configuration__configuration_id", "pk", "label")
+    }
 
 
 def _origins(left: Choice, right: Choice) -> Mapping[str, str]:
@@ -98,8 +127,3 @@ def _origins(left: Choice, right: Choice) -> Mapping[str, str]:
         if one.prediction_set.inherits_id == other.prediction_set.pk:
             return one.prediction_set.origins
     return {}
-
-
-def shared(pairs: list[Pair]) -> Iterator[Pair]:
-    """The pairs that both sides predict."""
-    return (pair for pair in pairs if pair.left is not None and pair.right is not None)

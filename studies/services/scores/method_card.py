@@ -10,10 +10,10 @@ from studies.estimation.development import PANEL, WORD, summary
 from studies.estimation.methods import Method
 from studies.estimation.reasons import Learned, Residual
 from studies.models import PredictionSet, Study
+from studies.services.plan import protocols
 from studies.services.predictions.explanations import RecordedFits
 from studies.services.predictions.recorded import fold_sets, panel_set
 from studies.services.scores.development import Development, load_development
-from studies.services.scores.panel import load_panel
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ def method_card(study: Study, method: type[Method]) -> dict[str, Any]:
     A follow-up's fits are its parent's. Raises ``ServiceError`` or ``EstimationError`` where a recorded fit
     cannot be applied again.
     """
-    panel = load_panel(study)
-    developed = [item for item in load_development(study, panel.resolutions) if item.method == method.name]
+    protocols.rules(study)  # a study without them has nothing to say of a method
+    developed = [item for item in load_development(study) if item.method == method.name]
     sets = _sets(study, method.name, developed)
     learned: list[LearnedIn] = []
     formula: Sequence[str] = ()

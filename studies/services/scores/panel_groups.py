@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from rlvram_site.marks import MARKS, UNSCORED_APPROVALS
 from studies.services.scores.panel_lines import PanelNumbers
 
-MOST_CELLS = 400
+MOST_CELLS = 300
 """A panel of more cells is shown by group."""
 
 

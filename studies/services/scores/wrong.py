@@ -85,9 +85,9 @@ def _of_truth(truth: Truth) -> Resolution:
     return Resolution(truth.label, False, False, 0, (), (), truth.completed_peak_mib, None)
 
 
-def load_scopes(study: Study, panel: Panel, developed: Sequence[Development]) -> list[Scope]:
-    """The panel's scope and each held-out family's, all methods side by side."""
-    scopes = [_panel_scope(panel, developed)] if panel.prediction_set or developed else []
+def load_scopes(study: Study, panel: Panel | None, developed: Sequence[Development]) -> list[Scope]:
+    """The panel's scope, if it is given, and each held-out family's, all methods side by side."""
+    scopes = [_panel_scope(panel, developed)] if panel and (panel.prediction_set or developed) else []
     truths = developed[0].truths if developed else pool_truths(study)
     for prediction_set in fold_sets(study):
         rows = rows_of(prediction_set)
