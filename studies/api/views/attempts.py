@@ -35,7 +35,7 @@ from studies.api.serializers.uploads import (
     BatchUploadSerializer,
 )
 from studies.api.views.base import StudyDetail, StudyTable, StudyView, refuse
-from studies.models import Attempt
+from studies.models import Attempt, SlotProjection
 from studies.services.errors import UploadRefused
 from studies.services.outcomes.attempts import AttemptUpload, FileEntry, record_attempts
 from studies.services.outcomes.evidence_files import files_of_attempt, keep_blob, not_read
@@ -115,16 +115,29 @@ class AttemptList(_States, StudyTable):
 def _receipt(row: Attempt, new: bool) -> dict[str, Any]:
     """What ``ReceiptSerializer`` documents, from the row as it stands."""
     same = ReceiptSerializer.SAME
-    held = slot_states([row.slot])[row.slot.pk] if row.slot else None
+    role, one_more = _place_in_slot(row)
     return {
         "status": "recorded" if new else "unchanged",
         "slot": row.slot_name if row.slot_id is not None else None,
         "supersedes": row.supersedes.invocation_id if row.supersedes is not None else None,
         "problems": (row.derivation or {}).get("problems", []),
-        "role": str(held.role_of(row) if held else attempt_states([row])[row.pk].role),
-        "one_more_may_count": held.one_more_may_count if held else None,
+        "role": role,
+        "one_more_may_count": one_more,
         **{name: getattr(row, name) for name in same},
     }
+
+
+def _place_in_slot(row: Attempt) -> tuple[str, bool | None]:
+    """What the attempt is to its slot, and whether one more may count there; None without a slot."""
+    if row.slot_id is None:
+        return str(attempt_states([row])[row.pk].role), None
+    projected = SlotProjection.objects.filter(slot=row.slot_id).only("attempts", "one_more_may_count").first()
+    roles = dict(projected.attempts) if projected else {}
+    if projected and row.pk in roles:
+        return roles[row.pk], projected.one_more_may_count
+    assert row.slot is not None
+    held = slot_states([row.slot])[row.slot_id]  # a study whose rules can't be read has no projections
+    return str(held.role_of(row)), held.one_more_may_count
 
 
 class AttemptBatch(StudyView):

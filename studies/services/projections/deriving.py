@@ -12,6 +12,7 @@ from studies.estimation.errors import EstimationError
 from studies.estimation.labels import UNRESOLVED, Label, Resolution, SlotOutcome, resolve
 from studies.estimation.tries import SlotTries
 from studies.models import (
+    Attempt,
     CellProjection,
     Configuration,
     ConfigurationProjection,
@@ -23,7 +24,7 @@ from studies.models import (
     StudyProjection,
 )
 from studies.services.errors import UNREADABLE
-from studies.services.outcomes.slots import SlotState, slot_states
+from studies.services.outcomes.slots import SlotState, slot_state_of, slot_states
 from studies.services.plan import protocols
 from studies.services.predictions.recorded import panel_set
 
@@ -66,14 +67,17 @@ def basis_of(study: Study) -> Basis:
     return Basis(study.pk, float(rules.memory_margin_limit_mib), rules.tries, chosen.pk if chosen else None)
 
 
-def slots_of(configurations: Collection[int]) -> list[SeedSlot]:
-    """The slots of these configurations with failed launches and what is projected of them, by seed."""
+def slots_of(*, configurations: Collection[int] = (), slots: Collection[int] = ()) -> list[SeedSlot]:
+    """The slots of these configurations, or of the configurations that these slots belong to, by seed. Each
+    with its failed launch and what is projected of it."""
+    chosen = SeedSlot.objects.filter(pk__in=slots).values("configuration") if slots else configurations
     return list(
-        SeedSlot.objects.filter(configuration__in=configurations)
+        SeedSlot.objects.filter(configuration__in=chosen)
         .select_related("projection", "non_launch")
-        .defer("settings", "non_launch__facts")
+        .only("study", "configuration", "seed", "projection__kind", "projection__peak_mib",
+              "projection__attempts", "non_launch__slot", "non_launch__reason", "non_launch__recorded_at")
         .order_by("configuration", "seed")
-    )
+    )  # fmt: skip
 
 
 def slot_projections(slots: Iterable[SeedSlot], basis: Basis) -> list[SlotProjection]:
@@ -82,6 +86,13 @@ def slot_projections(slots: Iterable[SeedSlot], basis: Basis) -> list[SlotProjec
     launched = [slot.non_launch for slot in rows if hasattr(slot, "non_launch")]
     states = slot_states(rows, rules={basis.study_id: basis.tries}, launched=launched)
     return [_slot_projection(state, basis) for state in states.values()]
+
+
+def fresh_projection(slot: SeedSlot, attempts: Sequence[Attempt], basis: Basis) -> SlotProjection:
+    """What a slot's first attempts establish; nothing was recorded about any of them yet."""
+    return _slot_projection(
+        slot_state_of(slot, attempts, {}, getattr(slot, "non_launch", None), basis.tries), basis
+    )
 
 
 def _slot_projection(state: SlotState, basis: Basis) -> SlotProjection:
@@ -111,11 +122,9 @@ def resolution_of(name: str, slots: Sequence[tuple[int, SlotProjection]], margin
     return resolve(outcomes, margin_mib, configuration_id=name)
 
 
-def configuration_projection(
-    configuration: Configuration, resolution: Resolution | EstimationError
-) -> ConfigurationProjection:
-    """The configuration's row, without what depends on its cells."""
-    row = ConfigurationProjection(
+def blank_projection(configuration: Configuration) -> ConfigurationProjection:
+    """The configuration's row, without anything that was observed."""
+    return ConfigurationProjection(
         configuration_id=configuration.pk,
         study_id=configuration.study_id,
         name=configuration.configuration_id,
@@ -125,14 +134,16 @@ def configuration_projection(
         level=configuration.configuration_level,
         gpu_count=configuration.gpu_count,
     )
-    if isinstance(resolution, EstimationError):
-        row.problem = str(resolution)
-        return row
-    row.state = resolution.state
-    row.known_memory_failure = resolution.known_memory_failure
-    row.known_margin_exceedance = resolution.known_margin_exceedance
-    row.completed_peak_mib = resolution.completed_peak_mib
-    return row
+
+
+def resolve_projection(row: ConfigurationProjection, resolution: Resolution | EstimationError) -> None:
+    """Write a resolution, or why there is none, into the row."""
+    broken = isinstance(resolution, EstimationError)
+    row.problem = str(resolution) if broken else ""
+    row.state = "" if broken else resolution.state  # type: ignore[union-attr]
+    row.known_memory_failure = not broken and resolution.known_memory_failure  # type: ignore[union-attr]
+    row.known_margin_exceedance = not broken and resolution.known_margin_exceedance  # type: ignore[union-attr]
+    row.completed_peak_mib = None if broken else resolution.completed_peak_mib  # type: ignore[union-attr]
 
 
 def known(state: str, memory_failure: bool, margin_exceedance: bool) -> Resolution:
@@ -176,17 +187,20 @@ def is_unscored(cells: Iterable[CellProjection], basis: Basis) -> bool:
 
 
 def resolutions_of(
-    configurations: Mapping[int, Configuration], slots: Iterable[SeedSlot], basis: Basis
+    names: Mapping[int, str], slots: Iterable[SeedSlot], basis: Basis
 ) -> dict[int, Resolution | EstimationError]:
-    """By configuration, from slots that have their projection set; or why there is none."""
+    """By configuration, from slots that have their projection set; or why there is none.
+
+    ``names`` are the configurations' ids by primary key.
+    """
     assert basis.margin_mib is not None
     by_configuration: dict[int, list[tuple[int, SlotProjection]]] = defaultdict(list)
     for slot in slots:
         by_configuration[slot.configuration_id].append((slot.seed, slot.projection))
     found: dict[int, Resolution | EstimationError] = {}
-    for pk, row in configurations.items():
+    for pk, name in names.items():
         try:
-            found[pk] = resolution_of(row.configuration_id, by_configuration[pk], basis.margin_mib)
+            found[pk] = resolution_of(name, by_configuration[pk], basis.margin_mib)
         except EstimationError as error:
             found[pk] = error
     return found

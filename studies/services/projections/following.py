@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -31,11 +32,13 @@ from studies.services.projections import rebuilding
 from studies.services.projections.deriving import (
     Basis,
     basis_of,
+    blank_projection,
     cell_projection,
-    configuration_projection,
+    fresh_projection,
     is_unscored,
     predictions_of,
     resolutions_of,
+    resolve_projection,
     slot_projections,
     slots_of,
 )
@@ -56,6 +59,8 @@ class Touched:
     slots: set[int] = field(default_factory=set)
     attempts: set[int] = field(default_factory=set)
     predicted: set[int] = field(default_factory=set)
+    plain: dict[int, list[Attempt]] = field(default_factory=lambda: defaultdict(list))
+    """New attempts that correct nothing, by slot."""
 
 
 def follow(rows: Sequence[LedgerRecord]) -> None:
@@ -82,6 +87,8 @@ def _by_study(rows: Iterable[LedgerRecord]) -> dict[int, Touched]:
         elif isinstance(row, Attempt):
             if row.slot_id is not None:
                 found[row.study_id].slots.add(row.slot_id)
+                if row.supersedes_id is None:
+                    found[row.study_id].plain[row.slot_id].append(row)
             if row.supersedes_id is not None:
                 found[row.study_id].attempts.add(row.supersedes_id)
         elif isinstance(row, Exclusion):
@@ -111,13 +118,16 @@ def _basis(study_id: int, touched: Touched) -> Basis:
 
 def _refresh(basis: Basis, touched: Touched) -> None:
     slots = touched.slots | _slots_behind(touched.attempts)
-    configurations = set(touched.configurations)
-    for part in _chunks(slots):
-        rows = SeedSlot.objects.filter(pk__in=part).values_list("configuration", flat=True)
-        configurations.update(rows)
-    planned = configurations | touched.predicted
-    for part in _chunks(planned):
-        refresh_configurations(basis, set(part), slots, predicted=touched.predicted)
+    planned = set(touched.configurations | touched.predicted)
+    if planned:
+        rows = [SeedSlot.objects.filter(pk__in=part) for part in _chunks(slots)]
+        planned.update(pk for part in rows for pk in part.values_list("configuration", flat=True))
+        for keys in _chunks(planned):
+            refresh(basis, slots_of(configurations=keys), set(keys), slots, touched)
+    else:
+        for keys in _chunks(slots):
+            found = slots_of(slots=keys)
+            refresh(basis, found, {slot.configuration_id for slot in found}, slots, touched)
 
 
 def _slots_behind(attempts: Collection[int]) -> set[int]:
@@ -138,37 +148,50 @@ def _slots_behind(attempts: Collection[int]) -> set[int]:
     return found
 
 
-def refresh_configurations(
-    basis: Basis, configurations: set[int], dirty: Collection[int], *, predicted: Collection[int] = ()
+def refresh(
+    basis: Basis,
+    slots: Sequence[SeedSlot],
+    configurations: set[int],
+    dirty: Collection[int],
+    touched: Touched,
 ) -> None:
-    """Bring the rows of these configurations in step. Of their slots, the ``dirty`` ones are derived again;
-    cells are derived where a label, a known flag or a prediction (``predicted``) is new."""
-    slots = slots_of(configurations)
+    """Bring the rows of these configurations, whose ``slots`` are given, in step. Of the slots, the ``dirty``
+    ones are derived again; cells are derived where a label, a known flag or a prediction is new."""
     stale = [slot for slot in slots if slot.pk in dirty or not hasattr(slot, "projection")]
-    made = {row.slot_id: row for row in slot_projections(stale, basis)}
+    made = {row.slot_id: row for row in _derived(stale, basis, touched)}
     if made:
         _put(SlotProjection, made.values())
     for slot in slots:
         if slot.pk in made:
             slot.projection = made[slot.pk]
-    rows = {
-        row.pk: row
-        for row in Configuration.objects.filter(pk__in=configurations, study=basis.study_id).select_related(
-            "projection"
-        )
+    before = ConfigurationProjection.objects.in_bulk(configurations)
+    now = {pk: copy(row) for pk, row in before.items()}
+    if missing := configurations - before.keys():
+        for row in Configuration.objects.filter(pk__in=missing, study=basis.study_id):
+            now[row.pk] = blank_projection(row)
+    for pk, resolution in resolutions_of({pk: row.name for pk, row in now.items()}, slots, basis).items():
+        resolve_projection(now[pk], resolution)
+    after = {
+        pk: row
+        for pk, row in now.items()
+        if pk not in before or pk in touched.predicted or not _same(before[pk], row)
     }
-    resolutions = resolutions_of(rows, slots, basis)
-    before: dict[int, ConfigurationProjection] = {}
-    after: dict[int, ConfigurationProjection] = {}
-    for pk, configuration in rows.items():
-        stored: ConfigurationProjection | None = getattr(configuration, "projection", None)
-        now = configuration_projection(configuration, resolutions[pk])
-        if stored is None or pk in predicted or not _same(stored, now):
-            after[pk] = now
-            if stored is not None:
-                before[pk] = stored
     if after:
-        _move(basis, before, after)
+        _move(basis, {pk: row for pk, row in before.items() if pk in after}, after)
+
+
+def _derived(slots: Sequence[SeedSlot], basis: Basis, touched: Touched) -> Iterator[SlotProjection]:
+    """What these slots' attempts establish. Where the first were recorded just now, they are at hand."""
+    known = []
+    for slot in slots:
+        first = touched.plain.get(slot.pk)
+        untried = hasattr(slot, "projection") and not slot.projection.attempts
+        if first and untried and not touched.attempts:
+            yield fresh_projection(slot, first, basis)
+        else:
+            known.append(slot)
+    if known:
+        yield from slot_projections(known, basis)
 
 
 def _move(

@@ -22,11 +22,12 @@ from studies.services.projections.deriving import (
     VERSION,
     Basis,
     basis_of,
+    blank_projection,
     cell_projection,
-    configuration_projection,
     is_unscored,
     predictions_of,
     resolutions_of,
+    resolve_projection,
     slot_projections,
     slots_of,
 )
@@ -71,15 +72,17 @@ def _parts(study: Study, basis: Basis, changes: Changes) -> Iterator[Part]:
     pending = wanted.values_list("pk", flat=True).iterator(chunk_size=2000)
     while keys := list(islice(pending, CHUNK)):
         configurations = {row.pk: row for row in Configuration.objects.filter(pk__in=keys)}
-        slots = slots_of(keys)
+        slots = slots_of(configurations=keys)
         made = {row.slot_id: row for row in slot_projections(slots, basis)}
         for slot in slots:
             slot.projection = made[slot.pk]
-        resolutions = resolutions_of(configurations, slots, basis)
+        names = {pk: row.configuration_id for pk, row in configurations.items()}
+        resolutions = resolutions_of(names, slots, basis)
         predictions = predictions_of(basis, keys)
         rows, cells = [], []
         for pk, configuration in configurations.items():
-            row = configuration_projection(configuration, resolutions[pk])
+            row = blank_projection(configuration)
+            resolve_projection(row, resolutions[pk])
             own = [] if row.problem else [cell_projection(item, row) for item in predictions[pk]]
             row.unscored = is_unscored(own, basis)
             changes.add(row, own)
