@@ -62,7 +62,7 @@ BUILDERS: dict[str, Callable[[], None]] = {
 
 
 class StartDatabases:
-    """The copies that this process has made so far. Made before the first test, while nobody else is there."""
+    """The copies that this process has made so far. Made before the first test, when nobody else is there."""
 
     def __init__(self) -> None:
         connection.close()  # on SQLite this moves the write-ahead log into the file that gets copied
