@@ -23,7 +23,8 @@ def _matrix(name: str, outputs: int, inputs: int, bias: bool = False) -> Shapes:
 
 
 def _norm(name: str, width: int, bias: bool = False) -> Shapes:
-    return {f"{name}.weight": (width,)} | ({f"{name}.bias": (width,)} if bias else {})
+    shapes: Shapes = {f"{name}.weight": (width,)}
+    return shapes | ({f"{name}.bias": (width,)} if bias else {})
 
 
 def _attention(config: ModelConfig, *, qkv_bias: bool, output_bias: bool) -> Shapes:
