@@ -22,6 +22,7 @@ class StudyProjection(models.Model):
 
     study = models.OneToOneField(Study, primary_key=True, on_delete=models.CASCADE, related_name="projection")
     margin_mib = models.FloatField(null=True)
+    seeds = models.JSONField(default=list, help_text="The protocol's evaluation seeds")
     tries = models.JSONField(default=dict, help_text="The protocol's rule of how often a slot may be tried")
     prediction_set = models.ForeignKey(
         PredictionSet, null=True, on_delete=models.CASCADE, related_name="+", help_text="The panel's set"

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from studies.estimation.development import PANEL, WORD
 from studies.estimation.labels import UNRESOLVED, parse_answer
-from studies.estimation.tables import OUTCOME_COLUMNS, outcome_cells, prediction_cells, prediction_columns
+from studies.estimation.tables import outcome_cells, outcome_columns, prediction_cells, prediction_columns
 from studies.models import Configuration, Prediction, PredictionSet, Study
 from studies.services.errors import UNREADABLE
 from studies.services.predictions.recorded import development_sets, method_of
@@ -85,7 +85,10 @@ class Columns:
     @property
     def names(self) -> list[str]:
         """The columns in their order."""
-        return [*OUTCOME_COLUMNS, *prediction_columns(list(self._named.values()))]
+        return [
+            *outcome_columns(len(self._panel.rules.evaluation_seeds)),
+            *prediction_columns(list(self._named.values())),
+        ]
 
     def read(self, records: Sequence[Configuration]) -> Iterator[list[Any]]:
         """The values of each of these configurations, in their order."""

@@ -1,4 +1,4 @@
-"""Matched pairs: what two and four GPUs did with the same workload, level and seed."""
+"""Matched pairs: what different numbers of GPUs did with the same workload, level and seed."""
 
 from __future__ import annotations
 

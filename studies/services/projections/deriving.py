@@ -36,23 +36,27 @@ CELL_KINDS = (PredictionSet.Kind.PANEL, PredictionSet.Kind.DEVELOPMENT)
 
 @dataclass(frozen=True)
 class Basis:
-    """What a study's projections rest on: margin in MiB (None: there can be none), rule, panel's set."""
+    """What a study's projections rest on: margin in MiB (None: there can be none), the protocol's seeds and
+    its rule of tries, the panel's set."""
 
     study_id: int
     margin_mib: float | None
+    seeds: tuple[int, ...]
     tries: SlotTries
     prediction_set_id: int | None
 
     @classmethod
     def of(cls, row: StudyProjection) -> Basis:
         """The basis that a row holds."""
-        return cls(row.study_id, row.margin_mib, SlotTries(**row.tries), row.prediction_set_id)
+        return cls(
+            row.study_id, row.margin_mib, tuple(row.seeds), SlotTries(**row.tries), row.prediction_set_id
+        )
 
     def row(self) -> StudyProjection:
         """The row that holds this basis."""
         return StudyProjection(
             study_id=self.study_id, margin_mib=self.margin_mib, prediction_set_id=self.prediction_set_id,
-            version=VERSION, tries={"permitted": self.tries.permitted,
+            version=VERSION, seeds=list(self.seeds), tries={"permitted": self.tries.permitted,
                                     "never_launched_uses_one": self.tries.never_launched_uses_one},
         )  # fmt: skip
 
@@ -63,8 +67,9 @@ def basis_of(study: Study) -> Basis:
     try:
         rules = protocols.rules(study)
     except UNREADABLE:
-        return Basis(study.pk, None, SlotTries(), chosen.pk if chosen else None)
-    return Basis(study.pk, float(rules.memory_margin_limit_mib), rules.tries, chosen.pk if chosen else None)
+        return Basis(study.pk, None, (), SlotTries(), chosen.pk if chosen else None)
+    margin_mib, seeds = float(rules.memory_margin_limit_mib), tuple(rules.evaluation_seeds)
+    return Basis(study.pk, margin_mib, seeds, rules.tries, chosen.pk if chosen else None)
 
 
 def slots_of(*, configurations: Collection[int] = (), slots: Collection[int] = ()) -> list[SeedSlot]:
@@ -113,13 +118,15 @@ def _slot_projection(state: SlotState, basis: Basis) -> SlotProjection:
     )
 
 
-def resolution_of(name: str, slots: Sequence[tuple[int, SlotProjection]], margin_mib: float) -> Resolution:
+def resolution_of(
+    name: str, slots: Sequence[tuple[int, SlotProjection]], margin_mib: float, seeds: Collection[int]
+) -> Resolution:
     """The resolution of a configuration from its slots' seeds and projections.
 
-    Raises ``EstimationError`` if it has another number of slots than a configuration needs.
+    ``seeds`` are the protocol's. Raises ``EstimationError`` for slots that it does not plan.
     """
     outcomes = [SlotOutcome(seed, slot.kind, slot.peak_mib) for seed, slot in slots]  # type: ignore[arg-type]
-    return resolve(outcomes, margin_mib, configuration_id=name)
+    return resolve(outcomes, margin_mib, seeds=seeds, configuration_id=name)
 
 
 def blank_projection(configuration: Configuration) -> ConfigurationProjection:
@@ -200,7 +207,7 @@ def resolutions_of(
     found: dict[int, Resolution | EstimationError] = {}
     for pk, name in names.items():
         try:
-            found[pk] = resolution_of(name, by_configuration[pk], basis.margin_mib)
+            found[pk] = resolution_of(name, by_configuration[pk], basis.margin_mib, basis.seeds)
         except EstimationError as error:
             found[pk] = error
     return found

@@ -1,15 +1,14 @@
-"""Matched pairs: the same workload, level and seed on two and on four GPUs of one allocation."""
+"""Matched pairs: the same workload, level and seed on two numbers of GPUs of one allocation."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import Count, Min, Q, QuerySet
 
-from studies.estimation.tables import FEWER_GPUS, MORE_GPUS, PairedSlot, pair_table
+from studies.estimation.tables import Pair, PairedSlot, pairs_of
 from studies.models import Configuration, SeedSlot, SlotProjection, Study
 from studies.services.outcomes.slots import LARGE_COLUMNS, SlotState
 from studies.services.scores.panel import Panel
@@ -18,11 +17,11 @@ from studies.services.scores.panel_lines import PanelNumbers, SlotLine
 
 @dataclass(frozen=True)
 class MatchedPair:
-    """One pair: its row of the pairs table under the archive's keys, and the slot of each GPU count."""
+    """One pair, and the slots of its runs on fewer and on more GPUs."""
 
-    row: dict[str, Any]
-    two: SlotState | SlotLine
-    four: SlotState | SlotLine
+    pair: Pair
+    fewer: SlotState | SlotLine
+    more: SlotState | SlotLine
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class PairNumbers:
 def matched_pairs(panel: Panel) -> list[MatchedPair]:
     """The panel's pairs in schedule order; slots that belong to no pair are left out.
 
-    Raises ``EstimationError`` for a pair that is not one run on two and one on four GPUs.
+    Raises ``EstimationError`` for a pair that is not two runs on different numbers of GPUs.
     """
     configurations = {slot.slot.pk: row.configuration for row in panel.rows for slot in row.slots}
     return _matched([slot for slot in panel.slots if slot.slot.pair_id], configurations, panel.margin_mib)
@@ -71,7 +70,7 @@ def pair_names(study: Study) -> QuerySet:
 def pairs_called(panel: PanelNumbers, names: Collection[str]) -> list[MatchedPair]:
     """These pairs of the panel, in schedule order.
 
-    Raises ``EstimationError`` for a pair that is not one run on two and one on four GPUs.
+    Raises ``EstimationError`` for a pair that is not two runs on different numbers of GPUs.
     """
     rows = (
         SeedSlot.objects.filter(study=panel.study, pair_id__in=names)
@@ -88,7 +87,7 @@ def _matched(
     configurations: Mapping[int, Configuration],
     margin_mib: float,
 ) -> list[MatchedPair]:
-    table = pair_table(
+    pairs = pairs_of(
         [
             PairedSlot(
                 pair_id=slot.slot.pair_id,
@@ -106,5 +105,11 @@ def _matched(
     by_pair: dict[str, dict[int, SlotState | SlotLine]] = defaultdict(dict)
     for slot in paired:
         by_pair[slot.slot.pair_id][configurations[slot.slot.pk].gpu_count] = slot
-    sides = ((row, by_pair[row["pair_id"]]) for row in table)
-    return [MatchedPair(row, slots[FEWER_GPUS], slots[MORE_GPUS]) for row, slots in sides]
+    return [
+        MatchedPair(
+            pair,
+            by_pair[pair.first.pair_id][pair.fewer.task_gpu_count],
+            by_pair[pair.first.pair_id][pair.more.task_gpu_count],
+        )
+        for pair in pairs
+    ]

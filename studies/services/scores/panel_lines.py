@@ -306,6 +306,7 @@ def _line(
         row.configuration_id,
         [(item.slot.seed, item.slot.projection) for item in slots],
         panel.margin_mib,
+        panel.rules.evaluation_seeds,
     )
     return PanelLine(
         row,
