@@ -118,6 +118,30 @@ if urlsplit(BROKER_URL).scheme not in {"filesystem", "redis", "rediss"}:
         "expected filesystem://localhost or redis://HOST:PORT/DB"
     )
 
+# Where answers and counts of requests are remembered. Several processes share them only through Redis.
+_cache_url = _read(env.str, "CACHE_URL", default="")
+if not _cache_url and not EMBEDDED and urlsplit(BROKER_URL).scheme != "filesystem":
+    _cache_url = BROKER_URL
+if not _cache_url:
+    CACHES: dict[str, dict[str, Any]] = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 500},
+        }
+    }  # fmt: skip
+elif urlsplit(_cache_url).scheme in {"redis", "rediss"}:
+    CACHES = {
+        "default": {
+            "BACKEND": "rlvram_site.shared_cache.SharedCache", "LOCATION": _cache_url,
+            "KEY_PREFIX": "rlvram",
+        }
+    }  # fmt: skip
+else:
+    raise ImproperlyConfigured(
+        f"CACHE_URL starts with {urlsplit(_cache_url).scheme!r}; expected redis://HOST:PORT/DB"
+    )
+# Pages of studies are kept until something is recorded; a developer who edits templates turns this off.
+REMEMBER_PAGES = _read(env.bool, "REMEMBER_PAGES", default=not DEBUG)
+
 _seconds = validate.Range(min=1)
 # A worker that is not heard of for this long loses its job; it reports four times as often.
 JOB_LEASE_SECONDS = _read(env.int, "JOB_LEASE_SECONDS", default=60, validate=_seconds)
@@ -222,6 +246,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
+    "rlvram_site.remembered.RememberedPages",
     "studies.views.unreadable.UnreadableStudy",
 ]
 

@@ -11,7 +11,7 @@ for _name in (
     "ALLOWED_HOSTS", "BEHIND_PROXY", "BROKER_URL", "CSRF_TRUSTED_ORIGINS", "DEBUG", "HTTPS", "LOG_LEVEL",
     "PUBLIC_READ", "RLVRAM_MODE", "SECRET_KEY", "STATIC_ROOT", "FORGE_API_URL", "FORGE_TOKEN", "FORGE_HOST",
     "FORGE_SYNC_SECONDS", "FORGE_WEBHOOK_SECRET", "SITE_URL", "EMAIL_URL", "EMAIL_FROM",
-    "NOTICES_DIGEST_HOUR", "WEBHOOK_ALLOWED_NETWORKS",
+    "CACHE_URL", "REMEMBER_PAGES", "NOTICES_DIGEST_HOUR", "WEBHOOK_ALLOWED_NETWORKS",
 ):  # fmt: skip
     os.environ.pop(_name, None)
 
@@ -28,6 +28,8 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 
 # Names without a content hash, so that pages render without collectstatic.
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+# A test may change what no record says; the tests of remembered pages turn this on.
+REMEMBER_PAGES = False
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 Path(STATIC_ROOT).mkdir(parents=True, exist_ok=True)  # noqa: F405 - whitenoise warns about a missing folder

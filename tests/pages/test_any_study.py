@@ -75,7 +75,7 @@ def test_more_configurations_need_no_more_queries(client, sample_studies, django
             with django_assert_max_num_queries(60) as captured:
                 assert client.get(address.format(study.slug, study.slug)).status_code == 200
             counts.append(len(captured))
-        assert counts[0] == counts[1], address
+        assert counts[1] <= counts[0], address
 
 
 def test_a_panel_of_five_hundred_is_paged(client, sample_studies):

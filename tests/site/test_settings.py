@@ -54,6 +54,7 @@ def read(tmp_path, expression, **environment):
         ({"DATABASE_URL": "postgresql://db/x", "DATABASE_POOL_SIZE": "0"}, r"DATABASE_POOL_SIZE.*1"),
         ({"DATABASE_URL": "postgresql://db/x", "DATABASE_POOL_SIZE": "many"}, r"DATABASE_POOL_SIZE.*integer"),
         ({"API_MAX_BATCH": "0"}, r"API_MAX_BATCH.*1"),
+        ({"CACHE_URL": "memcached://host"}, r"CACHE_URL starts with 'memcached'; expected redis:"),
         ({"BROKER_URL": "amqp://queue"}, r"BROKER_URL starts with 'amqp'; expected filesystem:.* or redis:"),
         (PRODUCTION | {"SECRET_KEY": ""}, r"SECRET_KEY is not set. Production needs a long random value"),
         (PRODUCTION | {"ALLOWED_HOSTS": ""}, r"ALLOWED_HOSTS is not set. Production needs the site's host"),
