@@ -61,7 +61,7 @@ def methods(request: HttpRequest, slug: str) -> HttpResponse:
         both = [pair for pair in pairs if pair.shared]
         differing = sum(pair.differs for pair in both)
         page = Paginator(pairs, PER_PAGE).get_page(request.GET.get("page"))
-        page.object_list = load_pairs(page.object_list)
+        page.object_list = load_pairs(page.object_list)  # type: ignore[assignment]
         context |= {
             "left": left,
             "right": right,

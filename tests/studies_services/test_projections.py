@@ -163,3 +163,17 @@ def _attempt(study: Study, slot: SeedSlot | None, outcome: str, number: int, **f
         outcome="completed" if outcome in peaks else outcome, peak_mib=peaks.get(outcome),
         reason="the array was cancelled" if outcome == "unresolved" else "", **fields,
     ).save()  # fmt: skip
+
+
+def test_a_method_that_leaves_a_target_out_is_named(client, db):
+    study = load_plan(PLANNED - {"seal", "amendment", "prediction"})
+    targets = list(study.configurations.order_by("configuration_id"))
+    panel = PredictionSet.objects.get(study=study, kind="panel")
+    for target in targets[1:]:
+        Prediction(
+            study=study, prediction_set=panel, configuration=target, method="donor_copy",
+            label="within_margin", guard_applicable=False,
+        ).save()  # fmt: skip
+    body = client.get(study.get_absolute_url()).content.decode()
+    assert "predictions of donor_copy" in body
+    assert targets[0].configuration_id in body

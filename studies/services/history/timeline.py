@@ -22,6 +22,7 @@ PROTOCOL, SEALS, LAUNCHES, OUTCOMES, EXCLUSIONS, EVENTS = LANES = (
 )  # fmt: skip
 
 _Row = TypeVar("_Row", bound=LedgerRecord)
+_Described = tuple[LedgerRecord, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,12 @@ def items_of(study: Study, links: Iterable[LedgerEntry]) -> list[HistoryItem]:
     keys: dict[str, list[int]] = defaultdict(list)
     for link in chosen:
         keys[link.record_type].append(link.record_id)
-    described = {(row._meta.label_lower, row.pk): (row, *words) for row, *words in _rows(study, keys)}
+    described: dict[tuple[str, int], _Described] = {}
+    for row, lane, title, detail in _rows(study, keys):
+        described[row._meta.label_lower, row.pk] = row, lane, title, detail
     pairs = {
         row.slot.pair_id
-        for row, *_ in described.values()
+        for row, _, _, _ in described.values()
         if isinstance(row, Attempt | NonLaunch) and row.slot is not None
     }
     known = KnownTimes(study, pairs)
@@ -110,11 +113,11 @@ def _item(
     )
 
 
-def _rows(study: Study, keys: Mapping[str, Sequence[int]]) -> Iterator[tuple[LedgerRecord, str, str, str]]:
+def _rows(study: Study, keys: Mapping[str, Sequence[int]]) -> Iterator[_Described]:
     """These rows with lane, title and detail; ``keys`` are primary keys by the record type's label."""
 
     def chosen(model: type[_Row]) -> QuerySet[_Row]:
-        return model._default_manager.filter(pk__in=keys.get(model._meta.label_lower, ()))
+        return QuerySet(model).filter(pk__in=keys.get(model._meta.label_lower, ()))
 
     for protocol in chosen(Protocol):
         yield protocol, PROTOCOL, f"Protocol {protocol.version} frozen", f"sha256 {protocol.sha256}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rlvram_site.marks import UNSCORED_APPROVALS
 from studies.estimation.cells import cell_state
@@ -75,7 +76,9 @@ def basis_of(study: Study) -> Basis:
 def slots_of(*, configurations: Collection[int] = (), slots: Collection[int] = ()) -> list[SeedSlot]:
     """The slots of these configurations, or of the configurations that these slots belong to, by seed. Each
     with its failed launch and what is projected of it."""
-    chosen = SeedSlot.objects.filter(pk__in=slots).values("configuration") if slots else configurations
+    chosen: Any = configurations
+    if slots:
+        chosen = SeedSlot.objects.filter(pk__in=slots).values("configuration")
     return list(
         SeedSlot.objects.filter(configuration__in=chosen)
         .select_related("projection", "non_launch")
@@ -131,6 +134,7 @@ def resolution_of(
 
 def blank_projection(configuration: Configuration) -> ConfigurationProjection:
     """The configuration's row, without anything that was observed."""
+    assert configuration.study_id is not None
     return ConfigurationProjection(
         configuration_id=configuration.pk,
         study_id=configuration.study_id,

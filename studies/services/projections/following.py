@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from django.db import models
 
-from rlvram_site.ledger.models import LedgerRecord
+from rlvram_site.ledger.links import ChainedRow
 from studies.models import (
     Amendment,
     Attempt,
@@ -63,7 +63,7 @@ class Touched:
     """New attempts that correct nothing, by slot."""
 
 
-def follow(rows: Sequence[LedgerRecord]) -> None:
+def follow(rows: Sequence[ChainedRow]) -> None:
     """Bring the projections in step with these rows, which stand in the ledger since a moment ago."""
     for study_id, touched in _by_study(rows).items():
         basis = _basis(study_id, touched)
@@ -75,7 +75,7 @@ def follow(rows: Sequence[LedgerRecord]) -> None:
             rebuilding.rebuild(Study.objects.get(pk=study_id))
 
 
-def _by_study(rows: Iterable[LedgerRecord]) -> dict[int, Touched]:
+def _by_study(rows: Iterable[ChainedRow]) -> dict[int, Touched]:
     found: dict[int, Touched] = defaultdict(Touched)
     for row in rows:
         if isinstance(row, Configuration):
@@ -120,8 +120,9 @@ def _refresh(basis: Basis, touched: Touched) -> None:
     slots = touched.slots | _slots_behind(touched.attempts)
     planned = set(touched.configurations | touched.predicted)
     if planned:
-        rows = [SeedSlot.objects.filter(pk__in=part) for part in _chunks(slots)]
-        planned.update(pk for part in rows for pk in part.values_list("configuration", flat=True))
+        for part in _chunks(slots):
+            owners = SeedSlot.objects.filter(pk__in=part).order_by()
+            planned.update(slot.configuration_id for slot in owners.only("configuration"))
         for keys in _chunks(planned):
             refresh(basis, slots_of(configurations=keys), set(keys), slots, touched)
     else:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
+from typing import Any
 
 from django.db import connection, models, transaction
 
@@ -49,7 +50,7 @@ def rebuild(study: Study, basis: Basis | None = None) -> None:
         for part in _parts(study, basis, changes):
             for rows in part:
                 if rows:
-                    type(rows[0])._default_manager.bulk_create(rows, batch_size=CHUNK)
+                    models.QuerySet(type(rows[0])).bulk_create(rows, batch_size=CHUNK)  # type: ignore[type-var]
         changes.write(study.pk)
 
 
@@ -148,8 +149,10 @@ def _unlike_counts(study: Study, changes: Changes) -> Iterator[str]:
         yield from _unlike_count(study, model, wanted)
 
 
-def _unlike_count(study: Study, model: type[models.Model], wanted: dict) -> Iterator[str]:
-    rows = list(model._default_manager.filter(study=study))
+def _unlike_count(
+    study: Study, model: type[GroupCount] | type[MethodTally], wanted: Mapping
+) -> Iterator[str]:
+    rows: list[Any] = list(model._default_manager.filter(study=study))
     key_names = next(iter(wanted))._fields if wanted else ()
     stored = {tuple(getattr(row, name) for name in key_names): row for row in rows}
     if len(rows) != len(wanted) or len(stored) != len(rows):

@@ -65,18 +65,18 @@ class Changes:
         self.tallies = Counter({key: value for key, value in self.tallies.items() if value})
         if self.groups:
             keys = self.groups
-            stored = GroupCount.objects.filter(
+            groups = GroupCount.objects.filter(
                 study=study_id,
                 workload_id__in={key.workload_id for key in keys},
                 level__in={key.level for key in keys},
                 gpu_count__in={key.gpu_count for key in keys},
             )
-            _merge(GroupCount, stored, keys, study_id, GroupKey)
+            _merge(GroupCount, groups, keys, study_id, GroupKey)
         if self.tallies:
-            stored = MethodTally.objects.filter(
+            tallies = MethodTally.objects.filter(
                 study=study_id, prediction_set__in={key.prediction_set_id for key in self.tallies}
             )
-            _merge(MethodTally, stored, self.tallies, study_id, TallyKey)
+            _merge(MethodTally, tallies, self.tallies, study_id, TallyKey)
 
 
 def _group(row: ConfigurationProjection, prediction_set_id: int | None, method: str, state: str) -> GroupKey:
@@ -89,7 +89,9 @@ def _group(row: ConfigurationProjection, prediction_set_id: int | None, method: 
 def _merge(model: Any, stored: models.QuerySet, changes: Counter, study_id: int, key_type: Any) -> None:
     """Add ``changes`` to the stored rows; a count that becomes zero goes."""
     known = {key_type(*(getattr(row, name) for name in key_type._fields)): row for row in stored}
-    new, changed, gone = [], [], []
+    new: list[Any] = []
+    changed: list[Any] = []
+    gone: list[Any] = []
     for key, number in changes.items():
         row = known.get(key)
         if row is None:

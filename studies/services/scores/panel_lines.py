@@ -60,7 +60,7 @@ class SlotLine:
     def outcome(self) -> SlotOutcome:
         """What goes into the label."""
         row = self.slot.projection
-        return SlotOutcome(self.slot.seed, row.kind, row.peak_mib)
+        return SlotOutcome(self.slot.seed, row.kind, row.peak_mib)  # type: ignore[arg-type]
 
     @property
     def reason(self) -> str:
@@ -250,7 +250,9 @@ def counted_evaluation(panel: PanelNumbers) -> dict[str, Any]:
     for method, tallies in panel.tallies.items():
         if sum(row.number for row in tallies) != panel.planned:
             missing = ConfigurationProjection.objects.filter(study=panel.study).exclude(
-                cells__in=CellProjection.objects.filter(prediction_set=panel.prediction_set, method=method)
+                configuration__cells__in=CellProjection.objects.filter(
+                    prediction_set=panel.prediction_set, method=method
+                )
             )
             raise EstimationError(
                 f"predictions of {method}", "configuration_id",
