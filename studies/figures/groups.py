@@ -49,7 +49,7 @@ def groups_figure(groups: Sequence[StateGroup]) -> go.Figure:
     figure.update_layout(
         template=None, barmode="stack", showlegend=False, height=_HEAD + _ROW * len(groups),
         margin={"l": 4, "r": 8, "t": 8, "b": 28},
-        xaxis={"fixedrange": True, "rangemode": "tozero", "zeroline": True},
+        xaxis={"fixedrange": True, "rangemode": "tozero", "zeroline": True, **_whole_ticks(groups)},
         yaxis={"range": [len(groups) - 0.5, -0.7], "showticklabels": False, "showgrid": False,
                "zeroline": False, "fixedrange": True},
         annotations=[
@@ -59,6 +59,11 @@ def groups_figure(groups: Sequence[StateGroup]) -> go.Figure:
         ],
     )  # fmt: skip
     return figure
+
+
+def _whole_ticks(groups: Sequence[StateGroup]) -> dict[str, int]:
+    """Few configurations have a tick each; plotly alone would count in parts of one."""
+    return {"dtick": 1} if max((group.total for group in groups), default=0) <= 6 else {}
 
 
 def _counts(group: StateGroup) -> str:
