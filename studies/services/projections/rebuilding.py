@@ -50,7 +50,8 @@ def rebuild(study: Study, basis: Basis | None = None) -> None:
         for part in _parts(study, basis, changes):
             for rows in part:
                 if rows:
-                    models.QuerySet(type(rows[0])).bulk_create(rows, batch_size=CHUNK)  # type: ignore[type-var]
+                    plain: models.QuerySet = models.QuerySet(type(rows[0]))
+                    plain.bulk_create(rows, batch_size=CHUNK)
         changes.write(study.pk)
 
 
