@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import os
 import time
+from io import StringIO
 
 import pytest
 from django.core.management import call_command
@@ -93,6 +94,6 @@ def test_what_killed_uploads_left_is_removed_and_what_is_on_its_way_is_not(root,
     for stored in root.rglob("*.gz"):
         os.utime(stored, (day_ago, day_ago))
     fresh = store([b"on its way"], "b").sha256
-    call_command("remove_abandoned_evidence")
+    call_command("collect_evidence", stdout=StringIO())
     recorded = EvidenceBlob.objects.get().sha256
     assert sorted(files(root)) == sorted(["incoming-2-b", f"{recorded}.gz", f"{fresh}.gz"])
