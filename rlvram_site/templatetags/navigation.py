@@ -37,6 +37,7 @@ STUDY_PAGES = (
     ("costs", "Costs"),
     ("events", "Events"),
     ("commits", "Commits"),
+    ("evidence", "Evidence"),
 )
 
 
