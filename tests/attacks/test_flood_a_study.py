@@ -1,4 +1,4 @@
-"""One study's uploads must not take the room of all: a limit for each, refused with its numbers, and shown."""
+"""One study's uploads must not take the room of all: a limit for each, with its numbers, and shown."""
 
 from __future__ import annotations
 

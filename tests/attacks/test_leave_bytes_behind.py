@@ -1,4 +1,4 @@
-"""Uploads that are refused, killed or never go on: no record names their bytes, and these go. Nothing else."""
+"""Uploads that are refused, killed or never go on: no record names their bytes, and they go. Nothing else."""
 
 from __future__ import annotations
 
