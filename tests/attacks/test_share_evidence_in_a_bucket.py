@@ -1,4 +1,4 @@
-"""Evidence in a bucket that speaks S3, on a server of its own: what a folder does, and what a network adds."""
+"""Evidence in a bucket that speaks S3, on a server of its own: what a folder does and what a network adds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from tests.attacks.conftest import attempt, put, sha256_of
 from tests.pages.reading import figure_of, text_of
 from tests.upload.site import free_port
 
-SAMPLES = b"".join(b"%d,%d\n" % (1_700_000_000_000_000_000 + row * 100_000_000, 1000 + row) for row in range(50))
+SAMPLES = b"".join(
+    b"%d,%d\n" % (1_700_000_000_000_000_000 + row * 100_000_000, 1000 + row) for row in range(50)
+)
 ADDRESS = f"studies/demo/evidence/{sha256_of(SAMPLES)}/"
 KEYS = {"AWS_ACCESS_KEY_ID": "of-the-test", "AWS_SECRET_ACCESS_KEY": "of-the-test-too"}
 
@@ -108,7 +110,9 @@ def test_the_page_draws_it_and_says_that_it_is_here(recorded, study, uploader, c
 
 
 @pytest.mark.parametrize(("harm", "word"), [("other", "damaged"), ("gone", "missing")])
-def test_verification_finds_what_somebody_changed_in_the_bucket(bucket, recorded, uploader, client, harm, word):
+def test_verification_finds_what_somebody_changed_in_the_bucket(
+    bucket, recorded, uploader, client, harm, word
+):
     if harm == "other":
         bucket.Object(recorded).put(Body=b"not what was sent")
     else:
