@@ -206,6 +206,7 @@ INSTALLED_APPS = [
     "studies",
     "admission",
     "notices",
+    "operating",
 ]
 
 MIDDLEWARE = [

@@ -1,0 +1,7 @@
+from django.apps import AppConfig
+
+
+class OperatingConfig(AppConfig):
+    name = "operating"
+    verbose_name = "Operating"
+    default_auto_field = "django.db.models.BigAutoField"
