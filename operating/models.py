@@ -1,4 +1,4 @@
-"""What operating remembers: finished backups. Not recorded rows: a restore may lose them."""
+"""What operating remembers: finished backups, and who was heard of. A restore may lose both."""
 
 from __future__ import annotations
 
@@ -23,3 +23,18 @@ class Backup(models.Model):
 
     def __str__(self) -> str:
         return f"{self.finished_at:%Y-%m-%d %H:%M:%S} UTC: {self.place}"
+
+
+class Heartbeat(models.Model):
+    """When a worker or the clock was last heard of; a worker that ends takes its row along."""
+
+    name = models.CharField(max_length=200, unique=True)
+    kind = models.CharField(max_length=10)
+    heard_at = models.DateTimeField()
+    version = models.CharField(max_length=40, blank=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return f"{self.name}, heard of {self.heard_at:%Y-%m-%d %H:%M:%S} UTC"

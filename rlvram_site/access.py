@@ -10,8 +10,8 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 
-OPEN_PREFIXES = ("/login/", "/logout/", "/health/", "/static/", "/favicon.ico", "/admin/login/", "/hooks/",
-                 "/notices/feed/", "/notices/unsubscribe/")  # fmt: skip
+OPEN_PREFIXES = ("/login/", "/logout/", "/health/", "/metrics", "/static/", "/favicon.ico", "/admin/login/",
+                 "/hooks/", "/notices/feed/", "/notices/unsubscribe/")  # fmt: skip
 
 
 def is_staff(user: Any) -> bool:

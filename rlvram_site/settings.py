@@ -210,6 +210,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "operating.requests.RequestLogMiddleware",
     "rlvram_site.api.transport.ApiTransportMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -300,7 +301,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 _https = _read(env.bool, "HTTPS", default=not EMBEDDED)
 SECURE_SSL_REDIRECT = _https
-SECURE_REDIRECT_EXEMPT = [r"^health/"]
+SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = _https
 SECURE_HSTS_PRELOAD = _https
@@ -370,15 +371,49 @@ EVIDENCE_MAX_FILE_BYTES = _read(env.int, "EVIDENCE_MAX_FILE_MIB", default=64, va
 EVIDENCE_MAX_UNPACKED_BYTES = (
     _read(env.int, "EVIDENCE_MAX_UNPACKED_MIB", default=512, validate=_positive) * _MIB
 )
+# Below so much free space uploads are refused, so that what runs can go on and end.
+DISK_RESERVE_BYTES = _read(env.int, "DISK_RESERVE_MIB", default=256, validate=validate.Range(min=0)) * _MIB
 # Per key, person or address; 0 means no limit. Several workers share a count only through a shared cache.
 API_READS_PER_MINUTE = _read(env.int, "API_READS_PER_MINUTE", default=3000, validate=validate.Range(min=0))
 API_WRITES_PER_MINUTE = _read(env.int, "API_WRITES_PER_MINUTE", default=3000, validate=validate.Range(min=0))
 
+# Measurements for Prometheus at /metrics, for whoever has the token or connects from one of the networks.
+METRICS_TOKEN = _read(env.str, "METRICS_TOKEN", default="").strip()
+METRICS_NETWORKS = _read(env.list, "METRICS_NETWORKS", default=[])
+for _network in METRICS_NETWORKS:
+    try:
+        ip_network(_network)
+    except ValueError as _error:
+        raise ImproperlyConfigured(
+            f"Environment variable METRICS_NETWORKS: {_error}; "
+            "expected networks such as 10.1.0.0/16, comma separated"
+        ) from _error
+if METRICS_TOKEN and len(METRICS_TOKEN) < 16:
+    raise ImproperlyConfigured("METRICS_TOKEN is shorter than 16 characters, expected a long random value")
+METRICS = bool(METRICS_TOKEN or METRICS_NETWORKS)
+if METRICS:
+    INSTALLED_APPS.append("django_prometheus")
+    MIDDLEWARE.insert(0, "django_prometheus.middleware.PrometheusBeforeMiddleware")
+    MIDDLEWARE.append("django_prometheus.middleware.PrometheusAfterMiddleware")
+    PROMETHEUS_EXPORT_MIGRATIONS = False
+
+LOG_FORMAT = _read(env.str, "LOG_FORMAT", default="text", validate=validate.OneOf(["text", "json"]))
+# One line for each request; off on one's own machine, where nobody reads it.
+LOG_REQUESTS = _read(env.bool, "LOG_REQUESTS", default=not EMBEDDED)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"ids": {"()": "operating.logs.Ids"}},
+    "formatters": {
+        "text": {
+            "()": "operating.logs.Text",
+            "format": "{asctime} {levelname} {name} {message}{ids}",
+            "style": "{",
+        },
+        "json": {"()": "operating.logs.JsonLines"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["ids"]}},
+    "loggers": {"rlvram.requests": {"level": "INFO" if LOG_REQUESTS else "CRITICAL"}},
     "root": {
         "handlers": ["console"],
         "level": _read(

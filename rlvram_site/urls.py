@@ -8,6 +8,7 @@ from django.templatetags.static import static
 from django.urls import include, path
 
 from admission.views import tracking
+from operating import urls as operating_urls
 from rlvram_site import health
 
 
@@ -23,6 +24,7 @@ handler500 = "rlvram_site.errors.server_error"
 
 urlpatterns = [
     path("favicon.ico", favicon, name="favicon"),
+    path("", include(operating_urls)),
     path("health/live/", health.live, name="health-live"),
     path("health/ready/", health.ready, name="health-ready"),
     path("health/ledger/", health.ledger, name="health-ledger"),

@@ -32,11 +32,13 @@ class Command(BaseCommand):
     def handle(self, *args, folder: Path, form: str, keep: int, **options) -> None:
         if keep < 0:
             raise CommandError(f"--keep {keep}: expected a number from 1, or 0 for all")
-        os.umask(0o077)  # the copy holds what the site keeps from others
+        before = os.umask(0o077)  # a copy holds what the site keeps from others
         try:
             made = make(folder.resolve(), form, keep, bar(self.stderr, "evidence"))
         except (BackupError, OSError, DatabaseError) as error:
             raise CommandError(str(error)) from error
+        finally:
+            os.umask(before)
         manifest = made.manifest
         self.stdout.write(
             f"backup  {made.path}  {manifest.form}, {manifest.parts[0].bytes} bytes, {manifest.links} links"

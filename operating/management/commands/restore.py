@@ -30,7 +30,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args, folder: Path, at: str, replace: bool, check: bool, **options) -> None:
-        os.umask(0o077)
+        before = os.umask(0o077)  # a copy holds what the site keeps from others
         progress = bar(self.stderr, "evidence")
         try:
             backup = chosen(folder.resolve(), at)
@@ -41,5 +41,7 @@ class Command(BaseCommand):
             bringing.bring_back(backup, replace=replace, progress=progress, say=self.stdout.write)
         except (BackupError, OSError, DatabaseError) as error:
             raise CommandError(str(error)) from error
+        finally:
+            os.umask(before)
         call_command("verify_ledger", heads=backup / HEADS, stdout=self.stdout, stderr=self.stderr)
         self.stdout.write(f"restored  {backup}")
