@@ -12,7 +12,7 @@ def main(slug: str) -> None:
     from studies.models import Event, Study
 
     study = Study.objects.get(slug=slug)
-    for number in count():
+    for number in count(1):  # the study has an event already
         Event(study=study, position=number, kind="x", status="noted", title=f"event {number}").save()
         print(number, flush=True)
 
