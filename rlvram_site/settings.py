@@ -18,6 +18,9 @@ from environs import Env, EnvError, validate
 from host.version import product_version
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+# A checkout has templates, style sheets and scripts beside the packages; an installed site has them inside.
+CHECKOUT = (BASE_DIR / "manage.py").is_file()
+FILES_DIR = BASE_DIR if CHECKOUT else Path(__file__).resolve().parent / "files"
 
 env = Env()
 
@@ -33,7 +36,9 @@ def _read(reader, name, **kwargs):
 MODE = _read(env.str, "RLVRAM_MODE", default="embedded", validate=validate.OneOf(["embedded", "production"]))
 EMBEDDED = MODE == "embedded"
 DEBUG = _read(env.bool, "DEBUG", default=False)
-DATA_DIR = Path(_read(env.str, "DATA_DIR", default=str(BASE_DIR / "var"))).resolve()
+DATA_DIR = Path(
+    _read(env.str, "DATA_DIR", default=str((BASE_DIR if CHECKOUT else Path.cwd()) / "var"))
+).resolve()
 
 
 def _secret_key() -> str:
@@ -233,7 +238,7 @@ WSGI_APPLICATION = "rlvram_site.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [FILES_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -271,7 +276,7 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = _read(env.str, "STATIC_ROOT", default=str(DATA_DIR / "static"))
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [FILES_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",

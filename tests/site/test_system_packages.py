@@ -55,9 +55,9 @@ def test_an_installation_that_fails_shows_why():
 
 
 def test_a_missing_python_is_named():
-    done = shell("id() { echo 1000; }\n_is_python311() { return 1; }\n_find_python")
+    done = shell("id() { echo 1000; }\n_is_our_python() { return 1; }\n_find_python")
     assert done.returncode == 1
-    assert "Python 3.11 is missing. Install it (as root, on Debian: apt-get install" in done.stderr
+    assert "Python (3.11 to 3.14) is missing. Install it (as root, on Debian: apt-get install" in done.stderr
     assert "python3.11 python3.11-venv" in done.stderr
 
 
