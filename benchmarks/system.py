@@ -53,6 +53,7 @@ class System:
         if done.returncode:
             raise SystemExit(done.stderr)
         self.key = done.stdout.split()[-1]
+        self.manage("collectstatic", "--no-input", "--verbosity", "0")
         for part in PARTS[2:]:
             self.start(part)
         for number in range(2):

@@ -14,7 +14,9 @@ from pathlib import Path
 DISTRIBUTION = "rlvram-dashboard"
 HOST_DISTRIBUTION = "rlvram-host"  # this folder alone
 _CHECKOUT = Path(__file__).resolve().parent.parent / "pyproject.toml"
-_UNPACKED = Path(__file__).resolve().parent / "PKG-INFO"  # beside the host's files in their own source archive
+_UNPACKED = (
+    Path(__file__).resolve().parent / "PKG-INFO"
+)  # beside the host's files in their own source archive
 
 
 @cache
