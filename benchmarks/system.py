@@ -39,7 +39,7 @@ class System:
             "BROKER_URL": f"redis://127.0.0.1:{self.ports['redis']}/0", "RLVRAM_MODE": "production",
             "SECRET_KEY": "for-one-run-of-a-benchmark-only-" * 2, "ALLOWED_HOSTS": "127.0.0.1",
             "HTTPS": "false", "DJANGO_SETTINGS_MODULE": "rlvram_site.settings", "API_WRITES_PER_MINUTE": "0",
-            "API_READS_PER_MINUTE": "0", "JOB_LEASE_SECONDS": "6", "JOB_TAKE_BACK_SECONDS": "2",
+            "API_READS_PER_MINUTE": "0", "JOB_LEASE_SECONDS": "20", "JOB_TAKE_BACK_SECONDS": "2",
             "JOB_RESEND_SECONDS": "4", "JOB_MAX_CLAIMS": "50", "DATABASE_POOL_SIZE": "8", "C_FORCE_ROOT": "1",
             "LOG_REQUESTS": "false", "FORGE_SYNC_SECONDS": "0", **settings,
         }  # fmt: skip

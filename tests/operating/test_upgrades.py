@@ -13,7 +13,7 @@ from django.core.management import call_command
 from operating.backup.folder import backups, read_manifest
 from studies.models import Study
 from tests.operating.databases import another_database, manage
-from tests.operating.make_upgrade_fixture import UPGRADES
+from tests.operating.make_upgrade_fixture import STUDY, UPGRADES
 
 KEPT = sorted(path for path in UPGRADES.iterdir() if path.is_dir())
 each_version = pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.name)
@@ -72,7 +72,7 @@ def test_bundles_of_an_earlier_version_are_read(db, kept, tmp_path):
         bundle = tmp_path / name
         bundle.write_bytes(lzma.decompress((kept / f"{name}.xz").read_bytes()))
         call_command(command, str(bundle), verbosity=0)
-    assert Study.objects.filter(slug="kept").exists()
+    assert Study.objects.filter(slug=STUDY).exists()
     call_command("verify_ledger", verbosity=0)
 
 
