@@ -69,12 +69,12 @@ def licence(name: str) -> str:
         about = importlib.metadata.metadata(name)
     except importlib.metadata.PackageNotFoundError:
         return "not installed on this platform"
-    if said := about.get("License-Expression"):
-        return said
+    if "License-Expression" in about:
+        return about["License-Expression"]
     classes = [text.split(" :: ")[-1] for text in about.get_all("Classifier") or [] if "License ::" in text]
     if named := [text for text in classes if text != "OSI Approved"]:
         return ", ".join(sorted(named))
-    short = (about.get("License") or "").strip().splitlines()
+    short = about["License"].strip().splitlines() if "License" in about else []
     return short[0][:60] if short else "not said"
 
 

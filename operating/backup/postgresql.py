@@ -73,7 +73,7 @@ def empty() -> None:
 def server_major() -> int:
     """The server's version, for example 15."""
     connection.ensure_connection()
-    return connection.connection.info.server_version // 10000  # type: ignore[union-attr]
+    return connection.connection.info.server_version // 10000
 
 
 def program(name: str, at_least: int) -> str:
