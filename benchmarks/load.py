@@ -70,7 +70,7 @@ def main() -> None:
 def measure(system: System, options: argparse.Namespace) -> None:
     headers = {"Authorization": f"Api-Key {system.key}"}
     seen = {what: Seen() for what in ("pages", "uploads", "jobs")}
-    end, numbers = time.monotonic() + options.seconds, count()
+    numbers = count()
     lock = threading.Lock()
 
     def ask(what: str, method: str, path: str, body: object = None) -> None:
@@ -119,6 +119,7 @@ def measure(system: System, options: argparse.Namespace) -> None:
         for number in range(many)
     ]
     started = time.monotonic()
+    end = started + options.seconds
     for thread in threads:
         thread.start()
     for thread in threads:
