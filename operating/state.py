@@ -169,10 +169,20 @@ def queues() -> list[Queue]:
         .annotate(
             waiting=Count("pk", filter=waiting), running=Count("pk", filter=running),
             oldest_waiting=Min("created_at", filter=waiting), next_lease=Min("lease_until", filter=running),
-            lapsed=Count("pk", filter=running & Q(lease_until__lt=timezone.now())),
+            silent=Count("pk", filter=running & Q(lease_until__lt=timezone.now())),
         )
     )  # fmt: skip
-    return [Queue(name=row.pop("queue"), **row) for row in rows]
+    return [
+        Queue(
+            row["queue"],
+            row["waiting"],
+            row["running"],
+            row["oldest_waiting"],
+            row["next_lease"],
+            row["silent"],
+        )
+        for row in rows
+    ]
 
 
 def hosts() -> tuple[int, int]:
