@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from notices.models import FeedKey, Subscription
+from rlvram_site.api.permissions import may_read
 
 _signer = signing.Signer(salt="notices.unsubscribe")
 USE_RESOLUTION = dt.timedelta(hours=1)
@@ -31,16 +32,21 @@ def revoke_feed_keys(user: Any) -> int:
 
 
 def find_feed_key(key: str) -> FeedKey | None:
-    """The valid key that ``key`` spells; its person must be active."""
+    """The valid key that ``key`` spells; its person must be active and may read."""
     prefix, _, secret = key.partition(".")
     row = FeedKey.objects.select_related("user").filter(prefix=prefix[:12], revoked_at=None).first()
     known = row.sha256 if row is not None else _hash("nobody's")
-    if not constant_time_compare(known, _hash(secret)) or row is None or not row.user.is_active:
+    if not constant_time_compare(known, _hash(secret)) or row is None or not is_told(row.user):
         return None
     now = timezone.now()
     if row.used_at is None or now - row.used_at > USE_RESOLUTION:
         FeedKey.objects.filter(pk=row.pk).update(used_at=now)
     return row
+
+
+def is_told(user: Any) -> bool:
+    """Whether a person is told anything: only of what she could read on the pages."""
+    return bool(user.is_active and may_read(user))
 
 
 def _hash(secret: str) -> str:

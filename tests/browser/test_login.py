@@ -3,7 +3,7 @@
 
 def test_the_printed_password_opens_the_admin(page, live_site):
     page.goto("/admin/")
-    page.get_by_label("Username").fill("admin")
+    page.get_by_label("Name").fill("admin")
     page.get_by_label("Password").fill(live_site.password)
     page.get_by_role("button", name="Log in").click()
     page.get_by_text("Site administration").first.wait_for()
