@@ -9,8 +9,10 @@ from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.authentication import get_authentication_records
 from allauth.core import context
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.providers.base import AuthProcess
 from django.conf import settings
 from django.contrib.auth.models import Group
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
 from rlvram_site.api.permissions import REVIEWER, UPLOADER
@@ -59,6 +61,8 @@ class IdentityAdapter(DefaultSocialAccountAdapter):
         return user
 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
+        if sociallogin.state.get("process") != AuthProcess.LOGIN:
+            raise PermissionDenied("An account here and one of the provider are never joined.")
         if sociallogin.is_existing:
             give_roles(sociallogin.user, roles_claimed(sociallogin.account.extra_data))
 

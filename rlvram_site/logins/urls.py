@@ -6,13 +6,14 @@ from allauth.account.views import password_change, reauthenticate
 from allauth.mfa.base import views as mfa
 from allauth.mfa.recovery_codes import views as recovery
 from allauth.mfa.totp import views as totp
-from allauth.socialaccount.providers.openid_connect.urls import urlpatterns as openid
+from allauth.socialaccount.providers.openid_connect.views import callback
 from allauth.socialaccount.views import login_cancelled, login_error
+from django.conf import settings
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from rlvram_site.logins.views import Login, SetUp
+from rlvram_site.logins.views import Login, SetUp, provider_login
 
 _second_step = [
     path("", mfa.index, name="mfa_index"),
@@ -37,5 +38,11 @@ urlpatterns = [
     path("account/", RedirectView.as_view(pattern_name="mfa_index"), name="account_email"),
     path("login/provider/cancelled/", login_cancelled, name="socialaccount_login_cancelled"),
     path("login/provider/error/", login_error, name="socialaccount_login_error"),
-    path("login/", include(openid)),
+    path("login/provider/login/", provider_login, name="openid_connect_login"),
+    path(
+        "login/provider/login/callback/",
+        callback,
+        {"provider_id": settings.OIDC_ID},
+        name="openid_connect_callback",
+    ),
 ]

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
+import requests
 from allauth.account.internal.flows.login import record_authentication
 from allauth.account.utils import perform_login
 from allauth.mfa.totp.views import ActivateTOTPView
+from allauth.socialaccount.providers.openid_connect.views import login as to_provider
 from django.conf import settings
 from django.contrib.auth.views import LoginView
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
 
 from rlvram_site.access import is_staff
 from rlvram_site.logins.two_step import note_second_step
+
+logger = logging.getLogger(__name__)
 
 
 class Login(LoginView):
@@ -34,6 +40,15 @@ class Login(LoginView):
         return perform_login(
             self.request, user, email_verification="none", redirect_url=self.get_success_url()
         )
+
+
+def provider_login(request: HttpRequest) -> HttpResponseBase:
+    """Leads to the identity provider, whose own description says where that is."""
+    try:
+        return to_provider(request, settings.OIDC_ID)
+    except (requests.RequestException, KeyError):
+        logger.exception("the identity provider does not say how to log in there")
+        return render(request, "socialaccount/authentication_error.html", status=503)
 
 
 class SetUp(ActivateTOTPView):
