@@ -465,7 +465,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {"console": {"class": "host.terminal.PlainHandler", "formatter": "line"}},
     "root": {
         "handlers": ["console"],
         "level": _read(

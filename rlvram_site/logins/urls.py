@@ -13,10 +13,10 @@ from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from rlvram_site.logins.views import Login, SetUp, provider_login
+from rlvram_site.logins.views import Account, Login, SetUp, provider_login
 
 _second_step = [
-    path("", mfa.index, name="mfa_index"),
+    path("", Account.as_view(), name="mfa_index"),
     path("code/", mfa.authenticate, name="mfa_authenticate"),
     path("again/", mfa.reauthenticate, name="mfa_reauthenticate"),
     path("set-up/", SetUp.as_view(), name="mfa_activate_totp"),

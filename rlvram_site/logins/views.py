@@ -8,6 +8,7 @@ from typing import Any
 import requests
 from allauth.account.internal.flows.login import record_authentication
 from allauth.account.utils import perform_login
+from allauth.mfa.base.views import IndexView
 from allauth.mfa.totp.views import ActivateTOTPView
 from allauth.socialaccount.providers.openid_connect.views import login as to_provider
 from django.conf import settings
@@ -16,6 +17,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 
 from rlvram_site.access import is_staff
+from rlvram_site.api.keys import keys_of
 from rlvram_site.logins.two_step import note_second_step
 
 logger = logging.getLogger(__name__)
@@ -49,6 +51,13 @@ def provider_login(request: HttpRequest) -> HttpResponseBase:
     except (requests.RequestException, KeyError):
         logger.exception("the identity provider does not say how to log in there")
         return render(request, "socialaccount/authentication_error.html", status=503)
+
+
+class Account(IndexView):
+    """How somebody logs in, and the keys that act in her name."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs, keys=keys_of(self.request.user))
 
 
 class SetUp(ActivateTOTPView):

@@ -1,4 +1,4 @@
-"""gunicorn's settings, for ``--config python:rlvram_site.server.settings``. Where it listens is the caller's."""
+"""gunicorn's settings: ``--config python:rlvram_site.server.settings``. Where it listens is the caller's."""
 
 from __future__ import annotations
 

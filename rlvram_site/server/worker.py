@@ -1,8 +1,8 @@
 """gunicorn's threaded worker, in which nobody holds a thread by being slow.
 
 A thread gets a connection once the head of its request is there; until then it costs a file descriptor, for
-``HEAD_SECONDS`` at most. A body has to keep coming, and bodies take only half of the threads, so that pages and
-probes answer meanwhile.
+``HEAD_SECONDS`` at most. A body has to keep coming, and bodies take only half of the threads, so that pages
+and probes answer meanwhile.
 """
 
 from __future__ import annotations

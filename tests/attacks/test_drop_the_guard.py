@@ -29,7 +29,8 @@ ATTACKS = [
     f"DROP TABLE {TABLE} CASCADE",
     f"CREATE RULE quietly AS ON UPDATE TO {TABLE} DO INSTEAD NOTHING",
     f"CREATE TRIGGER another BEFORE INSERT ON {TABLE} FOR EACH ROW EXECUTE FUNCTION ledger_refuse()",
-    "CREATE OR REPLACE FUNCTION ledger_refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$",
+    "CREATE OR REPLACE FUNCTION ledger_refuse() RETURNS trigger LANGUAGE plpgsql "
+    "AS $$ BEGIN RETURN NEW; END $$",
     "DROP FUNCTION ledger_refuse() CASCADE",
     "SET session_replication_role = replica",
     "UPDATE ledger_ledgerentry SET actor = 'nobody'",
@@ -88,7 +89,8 @@ if ON_POSTGRESQL:
             "client = Client()\n"
             "client.post('/login/', {'username': 'ada', 'password': 'a long passphrase'})\n"
             "print(client.get('/api/v1/studies/panel/').status_code, issue_key(name='robot', owner=user, "
-            "scopes=['read'])[0].prefix != '', check_ledger().passed, client.get('/health/ledger/').json()['role'])\n"
+            "scopes=['read'])[0].prefix != '', check_ledger().passed, "
+            "client.get('/health/ledger/').json()['role'])\n"
         )
         process = start_python("-c", script, DATABASE_URL=role[1], ALLOWED_HOSTS="testserver,127.0.0.1")
         out, errors = process.communicate()
@@ -96,7 +98,7 @@ if ON_POSTGRESQL:
 
     def test_check_is_content_with_it(role):
         process = start_python("manage.py", "check", "--database", "default", DATABASE_URL=role[1])
-        out, errors = process.communicate()
+        _, errors = process.communicate()
         assert process.returncode == 0
         assert "rlvram.W001" not in errors
 

@@ -25,7 +25,8 @@ SLOW = {
     "a head without an end": b"GET /health/live/ HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
     "a body that never comes": b"POST /login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5000\r\n"
     b"Content-Type: application/x-www-form-urlencoded\r\n\r\nusername=",
-    "chunks that never come": b"POST /login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n",
+    "chunks that never come": b"POST /login/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n5\r\n",
 }
 
 
@@ -94,7 +95,7 @@ def test_an_endless_head_is_refused(site, head):
         with contextlib.suppress(ConnectionError):
             one.sendall(head)
         with contextlib.suppress(ConnectionError):
-            assert one.recv(1000)[:12] in {b"HTTP/1.1 400", b""}
+            assert one.recv(1000)[:10] in {b"HTTP/1.1 4", b""}
     assert requests.get(f"{site}/health/live/", timeout=60).status_code == 200
 
 
@@ -126,7 +127,11 @@ def test_a_body_has_to_keep_coming(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(worker.time, "monotonic", lambda: clock[0])
     reader = worker.PatientUnreader(_Trickle(clock))
-    with pytest.raises(worker.http.errors.NoMoreData):
+
+    def read_on() -> None:
         for _ in range(10_000):
             reader.chunk()
+
+    with pytest.raises(worker.http.errors.NoMoreData):
+        read_on()
     assert worker.BODY_SECONDS - 2 <= clock[0] <= worker.BODY_SECONDS + 2

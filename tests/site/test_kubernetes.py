@@ -80,8 +80,10 @@ def test_no_pod_shares_a_disk_or_can_do_more_than_its_work():
         assert pod["securityContext"]["runAsNonRoot"] is True
         for container in pod["containers"]:
             assert container["securityContext"] == {
-                "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
-            }  # fmt: skip
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }
             assert "memory" in container["resources"]["limits"]
 
 

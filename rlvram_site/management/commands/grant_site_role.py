@@ -16,8 +16,8 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}", re.ASCII)
 
 class Command(BaseCommand):
     help = (
-        "Makes the role, or brings it down to what the site needs. Run as the owner of the tables, after each "
-        f"migrate. The role's password is read from the variable {PASSWORD}."
+        "Makes the role, or brings it down to what the site needs. Run as the owner of the tables, after "
+        f"each migrate. The role's password is read from the variable {PASSWORD}."
     )
 
     def add_arguments(self, parser) -> None:
