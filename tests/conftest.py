@@ -48,7 +48,8 @@ def _wants_second_engine(item) -> bool:
 
 def pytest_collection_modifyitems(config, items) -> None:
     for item in items:
-        names = set(item.fixturenames)
+        # A parameter may have the name of a start database; it asks for none.
+        names = set(item.fixturenames) - set(getattr(getattr(item, "callspec", None), "params", ()))
         if names & set(BUILDERS) and not names & TRANSACTIONAL:
             # First of all: pytest-django opens its transaction on whatever database is current then.
             item.fixturenames.insert(0, "_on_start_database")

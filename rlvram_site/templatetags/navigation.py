@@ -31,6 +31,7 @@ STUDY_PAGES = (
     ("outcomes", "Outcomes"),
     ("unscored", "Unscored"),
     ("methods", "Methods"),
+    ("what-if", "Will it fit?"),
     ("history", "History"),
     ("protocol", "Protocol"),
     ("pairs", "Pairs"),
