@@ -14,7 +14,6 @@ from django.utils.crypto import constant_time_compare
 from notices.models import FeedKey, Subscription
 from rlvram_site.api.permissions import may_read
 
-_signer = signing.Signer(salt="notices.unsubscribe")
 USE_RESOLUTION = dt.timedelta(hours=1)
 
 
@@ -53,15 +52,19 @@ def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
+def _signer() -> signing.Signer:
+    return signing.Signer(salt="notices.unsubscribe")
+
+
 def unsubscribe_token(subscription: Subscription) -> str:
     """What stands in a mail's address to unsubscribe; it opens nothing else."""
-    return _signer.sign(f"{subscription.pk}-{subscription.nonce[:12]}")
+    return _signer().sign(f"{subscription.pk}-{subscription.nonce[:12]}")
 
 
 def subscription_of(token: str) -> Subscription | None:
     """The subscription that a mail's address names."""
     try:
-        pk, _, nonce = _signer.unsign(token).partition("-")
+        pk, _, nonce = _signer().unsign(token).partition("-")
     except signing.BadSignature:
         return None
     return Subscription.objects.filter(pk=int(pk), nonce__startswith=nonce).first()

@@ -1,4 +1,4 @@
-"""Files that somebody names on a command line or in an archive: read whole, if they are of a size for that."""
+"""Files that somebody names on a command line or in an archive: read whole if they are of a size for it."""
 
 from __future__ import annotations
 

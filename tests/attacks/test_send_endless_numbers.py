@@ -50,10 +50,21 @@ def test_no_address_with_a_number_fails(staff, number):
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: f"{number[:1]}{len(number)}")
 @pytest.mark.parametrize(
     "address",
-    ["/admission/?page=", "/jobs/?page=", "/jobs/?study=", "/api/v1/studies/?page=", "/api/v1/studies/?page_size=",
-     "/api/v1/admission/issues/?number=", "/admission/?q=", "/admin/ledger/ledgerentry/?p=",
-     "/admin/ledger/ledgerentry/?id=", "/notices/?about=issue:", "/?as_of=", "/admission/calculator/?tokens="],
-)  # fmt: skip
+    [
+        "/admission/?page=",
+        "/jobs/?page=",
+        "/jobs/?study=",
+        "/api/v1/studies/?page=",
+        "/api/v1/studies/?page_size=",
+        "/api/v1/admission/issues/?number=",
+        "/admission/?q=",
+        "/admin/ledger/ledgerentry/?p=",
+        "/admin/ledger/ledgerentry/?id=",
+        "/notices/?about=issue:",
+        "/?as_of=",
+        "/admission/calculator/?tokens=",
+    ],
+)
 def test_no_filter_or_page_fails(staff, address, number):
     assert staff.get(f"{address}{number}").status_code < 500
 
