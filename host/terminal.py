@@ -52,4 +52,4 @@ class PlainHandler(logging.StreamHandler):
     """Log lines to standard error, spelled out in the same way."""
 
     def __init__(self) -> None:
-        super().__init__(Escaped(sys.stderr))  # type: ignore[arg-type]
+        super().__init__(Escaped(sys.stderr))

@@ -52,9 +52,10 @@ class ApiKeyAdmin(RecordAdmin):
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Staff issue keys in their own name; only superusers, who could log in as anybody, in another's."""
         if db_field.name == "owner":
-            kwargs["initial"] = request.user.pk
-            if not request.user.is_superuser:  # type: ignore[union-attr]
-                kwargs["queryset"] = get_user_model().objects.filter(pk=request.user.pk)
+            user: Any = request.user
+            kwargs["initial"] = user.pk
+            if not user.is_superuser:
+                kwargs["queryset"] = get_user_model().objects.filter(pk=user.pk)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     @admin.display(description="scopes")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.signals import user_logged_out
@@ -36,9 +37,7 @@ class PrivatePagesMiddleware:
         response = self.get_response(request)
         if getattr(request, "just_logged_out", False):
             response["Clear-Site-Data"] = '"cache"'
-        if request.path.startswith(_NO_PAGES) or (
-            settings.PUBLIC_READ and not request.user.is_authenticated  # type: ignore[union-attr]
-        ):
+        if request.path.startswith(_NO_PAGES) or (settings.PUBLIC_READ and not request.user.is_authenticated):
             return response
         patch_vary_headers(response, ["Cookie", "Authorization"])
         if not response.has_header("Cache-Control"):
@@ -46,7 +45,8 @@ class PrivatePagesMiddleware:
         elif "no-store" not in response["Cache-Control"]:
             patch_cache_control(response, private=True)
         if _has_tag(request, response):
-            return get_conditional_response(request, etag=response["ETag"], response=response) or response
+            sent: Any = response
+            return get_conditional_response(request, etag=response["ETag"], response=sent) or response
         return response
 
 

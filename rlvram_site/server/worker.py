@@ -53,6 +53,7 @@ class Connection(TConn):
     """A connection whose head is collected before a thread gets it."""
 
     head = b""
+    initialized: bool
 
     @property
     def has_body(self) -> bool:
