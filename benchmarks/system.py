@@ -132,7 +132,7 @@ class System:
         if part == "beat":
             return [*celery, "beat", "--schedule", str(self.folder / "schedule"), "--pidfile", "", *quiet]
         return [
-            python, "-m", "gunicorn", "rlvram_site.wsgi", "--config", "python:operating.serving",
+            python, "-m", "gunicorn", "--config", "python:rlvram_site.server.settings",
             "--bind", f"127.0.0.1:{self.ports[part]}", "--workers", "1", "--threads", "4",
             "--timeout", "60", "--log-level", "critical", "--no-control-socket",
         ]  # fmt: skip

@@ -23,6 +23,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from operating import state
 from operating.models import Backup
+from rlvram_site.client_address import CAME_THROUGH_A_PROXY
 from rlvram_site.ledger.checks import last_check
 from rlvram_site.ledger.models import LedgerEntry, LedgerStream
 from studies.models import Attempt, EvidenceBlob, Job
@@ -52,7 +53,7 @@ def _may_read(request: HttpRequest) -> bool:
     if settings.METRICS_TOKEN and kind.lower() == "bearer":
         return constant_time_compare(token.strip(), settings.METRICS_TOKEN)
     # Through a proxy everybody would come from the proxy's network.
-    if not settings.METRICS_NETWORKS or "X-Forwarded-For" in request.headers:
+    if not settings.METRICS_NETWORKS or request.META.get(CAME_THROUGH_A_PROXY):
         return False
     try:
         address = ip_address(request.META.get("REMOTE_ADDR", ""))

@@ -1,4 +1,4 @@
-"""Settings of gunicorn that the measurements need: ``gunicorn --config python:operating.serving``.
+"""What gunicorn does for the measurements; its settings are in ``rlvram_site.server.settings``.
 
 Several processes answer requests; each writes its counts into one folder, and the asked one adds them.
 """

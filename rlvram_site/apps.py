@@ -9,6 +9,7 @@ class SiteConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from rlvram_site import checks  # noqa: F401 - registers itself
         from rlvram_site.ledger.triggers import install
 
         # After every migrate, not in one migration: SQLite rebuilds a table to alter it, and its triggers go.

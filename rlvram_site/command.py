@@ -7,11 +7,14 @@ import sys
 
 import django
 
+from host.terminal import guard_terminal
 from host.version import product_version
 
 
 def main() -> None:
     """Run the command that the arguments name."""
+    guard_terminal()
+    os.environ.setdefault("DJANGO_COLORS", "nocolor")  # colours are sequences, too
     if sys.argv[1:] in (["--version"], ["version"]):
         print(f"RL VRAM studies {product_version()}, Django {django.get_version()}")
         return

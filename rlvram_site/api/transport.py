@@ -7,6 +7,8 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
+KEY_EXPIRES = "Api-Key-Expires"
+"""Header of answers to a key that expires soon: when, in UTC."""
 _READS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -24,7 +26,11 @@ class ApiTransportMiddleware:
             chunked = "chunked" in request.headers.get("Transfer-Encoding", "").lower()
             if chunked and not request.headers.get("Content-Length"):
                 return _refusal(411, "length_required", "The body comes in chunks. Expected Content-Length.")
-        return self.get_response(request)
+        response = self.get_response(request)
+        key = getattr(request, "api_key_used", None)
+        if key is not None and key.ending():
+            response[KEY_EXPIRES] = f"{key.expires_at:%Y-%m-%dT%H:%M:%SZ}"
+        return response
 
 
 def _refusal(status: int, code: str, message: str) -> JsonResponse:

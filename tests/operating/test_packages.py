@@ -135,8 +135,8 @@ def test_an_installed_wheel_is_a_site_by_itself(installed, tmp_path):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     server = subprocess.Popen(
-        [installed / "bin" / "python", "-m", "gunicorn", "rlvram_site.wsgi", "--config",
-         "python:operating.serving", "--bind", f"127.0.0.1:{port}", "--no-control-socket"],
+        [installed / "bin" / "python", "-m", "gunicorn", "--config",
+         "python:rlvram_site.server.settings", "--bind", f"127.0.0.1:{port}", "--no-control-socket"],
         cwd=data, env=environment(installed, data), stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:

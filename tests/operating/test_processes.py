@@ -40,7 +40,7 @@ def test_several_processes_count_together_and_a_lost_one_takes_nothing_along(tra
         port = probe.getsockname()[1]
     base = f"http://127.0.0.1:{port}"
     server = start_python(
-        "-m", "gunicorn", "rlvram_site.wsgi", "--config", "python:operating.serving", "--workers", "2",
+        "-m", "gunicorn", "--config", "python:rlvram_site.server.settings", "--workers", "2",
         "--bind", f"127.0.0.1:{port}", "--log-level", "critical", "--no-control-socket",
         METRICS_TOKEN=TOKEN, DATA_DIR=str(tmp_path / "data"), TMPDIR=str(tmp_path),
     )  # fmt: skip
