@@ -13,6 +13,7 @@ class SiteConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from rlvram_site import checks  # noqa: F401 - registers itself
         from rlvram_site.ledger.triggers import install
 
         # Django's check asks for it; where it can't be made, that check says so.

@@ -15,6 +15,9 @@ from celery.signals import worker_ready
 from django.conf import settings
 from kombu import Queue
 
+from rlvram_site import redis_broker
+
+redis_broker.use()
 HOUR = 3600
 EMBEDDED_BROKER = settings.BROKER_URL.startswith("filesystem:")
 

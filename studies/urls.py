@@ -25,6 +25,7 @@ from studies.views import (
     transfer,
     transfer_submissions,
     unscored,
+    what_if,
 )
 
 
@@ -54,6 +55,7 @@ study_patterns = [
     path("commits/<name:commit>/", commits.commit, name="commit"),
     path("badge.svg", commits.badge, name="badge"),
     path("history/", history.history, name="history"),
+    path("what-if/", what_if.what_if, name="what-if"),
     path("methods/", methods.methods, name="methods"),
     path("methods/<slug:name>/", methods.method, name="method"),
 ]

@@ -48,7 +48,8 @@ def _wants_second_engine(item) -> bool:
 
 def pytest_collection_modifyitems(config, items) -> None:
     for item in items:
-        names = set(item.fixturenames)
+        # A parameter may have the name of a start database; it asks for none.
+        names = set(item.fixturenames) - set(getattr(getattr(item, "callspec", None), "params", ()))
         if names & set(BUILDERS) and not names & TRANSACTIONAL:
             # First of all: pytest-django opens its transaction on whatever database is current then.
             item.fixturenames.insert(0, "_on_start_database")
@@ -68,7 +69,12 @@ def archive_path() -> Path | None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup, django_db_blocker):
-    """pytest-django's set-up; afterwards its flush gets past the append-only triggers."""
+    """pytest-django's set-up; afterwards its flush gets past the append-only triggers.
+
+    The value is the databases that tests start from, see ``tests/databases.py``.
+    """
+    with django_db_blocker.unblock():
+        databases = StartDatabases()
     plain_flush = connection.ops.execute_sql_flush
 
     def flush(sql_list):
@@ -76,17 +82,16 @@ def django_db_setup(django_db_setup, django_db_blocker):
             plain_flush(sql_list)
 
     connection.ops.execute_sql_flush = flush
-    yield
+    yield databases
     connection.ops.execute_sql_flush = plain_flush
+    with django_db_blocker.unblock():
+        databases.remove()
 
 
 @pytest.fixture(scope="session")
-def start_databases(django_db_setup, django_db_blocker):
-    """The databases that tests start from, see ``tests/databases.py``."""
-    databases = StartDatabases()
-    yield databases
-    with django_db_blocker.unblock():
-        databases.remove()
+def start_databases(django_db_setup) -> StartDatabases:
+    """The databases that tests start from."""
+    return django_db_setup
 
 
 @pytest.fixture

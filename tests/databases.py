@@ -1,5 +1,8 @@
-"""Databases that many tests start from. Each is built once per process, as a copy of the empty test database;
-what a test changes in it is rolled back.
+"""Databases that many tests start from. Each is built once per process, as a copy of the empty database that
+was set aside before the first test; what a test changes in it is rolled back.
+
+The test database itself is no source for copies: servers and workers under test keep it open, and what they
+wrote last may still stand beside its file.
 
 A test names one through the fixture of the same name. Another world that several modules need is one more
 builder here, and a fixture that calls ``ensure``.
@@ -59,9 +62,13 @@ BUILDERS: dict[str, Callable[[], None]] = {
 
 
 class StartDatabases:
-    """The copies that this process has made so far."""
+    """The copies that this process has made so far. Made before the first test, when nobody else is there."""
 
     def __init__(self) -> None:
+        connection.close()  # on SQLite this moves the write-ahead log into the file that gets copied
+        if connection.vendor == "postgresql":
+            connection.close_pool()
+        self._empty = _clone("empty")
         self.current: str | None = None
         self._names: dict[str, str] = {}
         self._before = ""
@@ -70,7 +77,7 @@ class StartDatabases:
         """Point the default connection at the database of the first of ``fixtures`` that has one."""
         wanted = next(name for name in BUILDERS if name in set(fixtures))
         if wanted not in self._names:
-            self._names[wanted] = _built(wanted)
+            self._names[wanted] = self._built(wanted)
         self._before = _use_database(self._names[wanted])
         self.current = wanted
 
@@ -86,33 +93,26 @@ class StartDatabases:
 
     def remove(self) -> None:
         for fixture in self._names:
+            before = _use_database(self._empty)
             connection.creation.destroy_test_db(suffix=fixture, verbosity=0)
+            _use_database(before)
+        connection.creation.destroy_test_db(suffix="empty", verbosity=0)
+
+    def _built(self, fixture: str) -> str:
+        before = _use_database(self._empty)
+        try:
+            name = _clone(fixture)
+            _use_database(name)
+            BUILDERS[fixture]()
+        finally:
+            _use_database(before)
+        return name
 
 
-def _built(fixture: str) -> str:
-    connection.close()  # on SQLite this also moves the write-ahead log into the file that gets copied
-    _end_other_sessions()
-    connection.creation.clone_test_db(fixture, verbosity=0)
-    name = connection.creation.get_test_db_clone_settings(fixture)["NAME"]
-    empty = _use_database(name)
-    try:
-        BUILDERS[fixture]()
-    finally:
-        _use_database(empty)
-    return name
-
-
-def _end_other_sessions() -> None:
-    """PostgreSQL copies no database that others use: a server under test keeps its connections."""
-    if connection.vendor != "postgresql":
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
-    connection.close()
-    connection.close_pool()
+def _clone(suffix: str) -> str:
+    """A copy of the current database; its name."""
+    connection.creation.clone_test_db(suffix, verbosity=0)
+    return connection.creation.get_test_db_clone_settings(suffix)["NAME"]
 
 
 def _use_database(name: str) -> str:

@@ -16,6 +16,8 @@ _log = logging.getLogger(__name__)
 _SMALL = ("/api/v1/jobs/", "/api/v1/hosts/")
 """What runs may report and end, also while the disk is short: it is little, and losing it costs most."""
 
+KEY_EXPIRES = "Api-Key-Expires"
+"""Header of answers to a key that expires soon: when, in UTC."""
 _READS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -41,7 +43,11 @@ class ApiTransportMiddleware:
             and (short := shortage())
         ):
             return _full_page(short)
-        return self.get_response(request)
+        response = self.get_response(request)
+        key = getattr(request, "api_key_used", None)
+        if key is not None and key.ending():
+            response[KEY_EXPIRES] = f"{key.expires_at:%Y-%m-%dT%H:%M:%SZ}"
+        return response
 
 
 def _full(short: str) -> HttpResponse:

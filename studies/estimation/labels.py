@@ -1,4 +1,4 @@
-"""From the three seed slots of a configuration to its label. The only place where that is decided.
+"""From the seed slots of a configuration to its label. The only place where that is decided.
 
 An unresolved configuration has no label: it is not a fourth class. What is already known about it, a
 memory failure or a peak above the margin, is kept beside the missing label.
@@ -6,16 +6,13 @@ memory failure or a peak above the margin, is kept beside the missing label.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
 from studies.estimation.errors import EstimationError
 from studies.estimation.fields import is_finite_number
-
-SLOTS_PER_CONFIGURATION = 3
-"""Planned processes of one configuration, one for each evaluation seed."""
 
 UNRESOLVED = "unresolved"
 """The word shown where a label is missing. Never a `Label`."""
@@ -190,35 +187,41 @@ def slot_state(slot: SlotOutcome, margin_mib: float) -> str:
 
 
 def resolve(
-    slots: Sequence[SlotOutcome], margin_mib: float, *, configuration_id: str = "configuration"
+    slots: Sequence[SlotOutcome],
+    margin_mib: float,
+    *,
+    seeds: Collection[int] | None = None,
+    configuration_id: str = "configuration",
 ) -> Resolution:
     """Label one configuration from its planned slots, given in any order.
 
     Args:
         slots: all planned slots, unresolved ones included.
         margin_mib: memory margin per device, MiB. A peak equal to it is within.
+        seeds: the evaluation seeds of the protocol, one slot each; one that has no slot yet is unresolved.
+            Without them the slots given are the whole plan.
         configuration_id: named in an error.
 
     Raises:
-        EstimationError: another number of slots than `SLOTS_PER_CONFIGURATION`, or a seed given twice.
+        EstimationError: no slot at all, a seed given twice, or one that the protocol doesn't plan.
     """
     if not is_peak(margin_mib):
         raise EstimationError(configuration_id, "margin_mib", margin_mib, "a finite margin above zero in MiB")
-    seeds = [slot.seed for slot in slots]
-    if len(seeds) != SLOTS_PER_CONFIGURATION:
-        raise EstimationError(
-            configuration_id,
-            "slots",
-            seeds,
-            f"{SLOTS_PER_CONFIGURATION} planned slots, unresolved ones included",
-        )
-    if len(set(seeds)) != len(seeds):
-        raise EstimationError(configuration_id, "slots", seeds, "each seed once")
+    given = [slot.seed for slot in slots]
+    planned = given if seeds is None else list(seeds)
+    if not planned:
+        raise EstimationError(configuration_id, "slots", given, "at least one planned slot")
+    if len(set(given)) != len(given):
+        raise EstimationError(configuration_id, "slots", given, "each seed once")
+    for seed in given:
+        if seed not in planned:
+            raise EstimationError(configuration_id, "seed", seed, f"one of the planned {sorted(planned)}")
 
     peaks = [slot.peak_mib for slot in slots if slot.peak_mib is not None]
     failed = any(slot.kind == "memory_failure" for slot in slots)
     exceeded = any(exceeds_margin(peak, margin_mib) for peak in peaks)
-    unresolved = tuple(sorted(slot.seed for slot in slots if slot.kind is None))
+    eligible = tuple(sorted(slot.seed for slot in slots if slot.kind is not None))
+    unresolved = tuple(sorted(set(planned) - set(eligible)))
 
     label: Label | None
     if unresolved:
@@ -236,8 +239,8 @@ def resolve(
         known_memory_failure=failed,
         known_margin_exceedance=exceeded,
         completed_processes=len(peaks),
-        eligible_seeds=tuple(sorted(slot.seed for slot in slots if slot.kind is not None)),
+        eligible_seeds=eligible,
         unresolved_seeds=unresolved,
-        completed_peak_mib=largest if len(peaks) == len(slots) else None,
+        completed_peak_mib=largest if len(peaks) == len(planned) else None,
         maximum_known_completed_peak_mib=largest,
     )

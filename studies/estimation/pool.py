@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from studies.estimation.errors import EstimationError
 from studies.estimation.fields import number_in, require_whole, whole_in
-from studies.estimation.labels import SLOTS_PER_CONFIGURATION, Label, exceeds_margin, is_peak, parse_label
+from studies.estimation.labels import Label, exceeds_margin, is_peak, parse_label
 from studies.estimation.volumes import Architecture, Settings, component_volumes
 
 __all__ = ["Pool", "PoolConfiguration", "Target", "check_targets", "feature_matrix"]
@@ -51,9 +51,9 @@ class PoolConfiguration(Target):
     """A configuration with its recorded outcome, open to fitting.
 
     Attributes:
-        label: repeated label of the three eligible outcomes.
-        completed_peak_mib: largest peak of the three processes, MiB; None when they didn't all complete.
-        eligible_processes: outcomes that count, always three.
+        label: repeated label of the eligible outcomes.
+        completed_peak_mib: largest peak of the processes, MiB; None when they didn't all complete.
+        eligible_processes: outcomes that count, as many as their study planned.
         recorded_attempts: invocations it took to get them, excluded ones included.
     """
 
@@ -68,13 +68,7 @@ class PoolConfiguration(Target):
         if not isinstance(self.label, Label):
             parse_label(self.label, offender)
             raise EstimationError(offender, "label", self.label, "a Label")
-        if self.eligible_processes != SLOTS_PER_CONFIGURATION:
-            raise EstimationError(
-                offender,
-                "eligible_processes",
-                self.eligible_processes,
-                f"{SLOTS_PER_CONFIGURATION} eligible processes",
-            )
+        require_whole(self.eligible_processes, offender, "eligible_processes", 1)
         require_whole(self.recorded_attempts, offender, "recorded_attempts", self.eligible_processes)
         self._check_peak(offender)
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from studies.estimation.errors import EstimationError
 from studies.estimation.fields import require_text, require_whole
-from studies.estimation.labels import SLOTS_PER_CONFIGURATION
 from studies.estimation.methods import method_classes
 from studies.estimation.pool import refuse_duplicates
 from studies.estimation.rules import FittingRules, InheritanceRules, ProtocolRules
@@ -146,14 +145,8 @@ def _panel(protocol: Mapping[str, object]) -> dict[str, object]:
         )
 
     seeds = _required(protocol, "evaluation_seeds", offender)
-    if (
-        not isinstance(seeds, list)
-        or len(seeds) != SLOTS_PER_CONFIGURATION
-        or len(set(map(str, seeds))) != len(seeds)
-    ):
-        raise EstimationError(
-            offender, "evaluation_seeds", seeds, f"{SLOTS_PER_CONFIGURATION} different seeds"
-        )
+    if not isinstance(seeds, list) or not seeds or len(set(map(str, seeds))) != len(seeds):
+        raise EstimationError(offender, "evaluation_seeds", seeds, "a list of different seeds")
     for seed in seeds:
         require_whole(seed, offender, "evaluation_seeds")
 
@@ -170,9 +163,11 @@ def _panel(protocol: Mapping[str, object]) -> dict[str, object]:
         raise EstimationError(
             offender, "planned_processes", processes, f"{len(targets)} targets × {len(seeds)} seeds"
         )
-    pairs = whole("planned_pairs")
-    if pairs * 2 != processes:
-        raise EstimationError(offender, "planned_pairs", pairs, f"half of {processes} planned processes")
+    pairs = require_whole(_required(protocol, "planned_pairs", offender), offender, "planned_pairs", 0)
+    if pairs * 2 > processes:
+        raise EstimationError(
+            offender, "planned_pairs", pairs, f"at most half of {processes} planned processes"
+        )
     return {
         "protocol_version": require_text(
             _required(protocol, "protocol_version", offender), offender, "protocol_version"

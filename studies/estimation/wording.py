@@ -74,6 +74,11 @@ _WORDS: dict[str, tuple[RuleWord, ...]] = {
     ),
     "outcome_rule": (
         RuleWord(
+            "every_planned_outcome",
+            "A configuration has a label only when all of its seed slots are eligible. A diagnosed "
+            "failure comes first, then a peak above the margin. Everything else stays unresolved.",
+        ),
+        RuleWord(
             "three_eligible_outcomes",
             "A configuration has a label only when all three seed slots are eligible. A diagnosed "
             "failure comes first, then a peak above the margin. Everything else stays unresolved.",

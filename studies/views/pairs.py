@@ -1,4 +1,4 @@
-"""Matched pairs: what two and four GPUs did with the same workload, level and seed."""
+"""Matched pairs: what different numbers of GPUs did with the same workload, level and seed."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def pairs(request: HttpRequest, slug: str) -> HttpResponse:
 def _sentence(rows: Sequence[MatchedPair]) -> str:
     if not rows:
         return "No matched pair is planned."
-    eligible = sum(pair.row["both_eligible"] for pair in rows)
-    completed = sum(pair.row["both_completed"] for pair in rows)
+    eligible = sum(row.pair.both_eligible for row in rows)
+    completed = sum(row.pair.both_completed for row in rows)
     if completed:
         tail = f"{count_word(completed)} completed on both sides, and only they give a difference"
     else:

@@ -173,9 +173,23 @@ def test_a_seed_is_a_whole_number():
         SlotOutcome("151", None)
 
 
-def test_two_slots_are_not_enough_for_a_label():
-    with pytest.raises(EstimationError, match=r"cfg-x: slots is \[151, 152\], expected 3 planned slots"):
-        resolve(slots(None, None), MARGIN, configuration_id="cfg-x")
+def test_a_configuration_without_a_slot_has_no_label_to_have():
+    with pytest.raises(EstimationError, match=r"cfg-x: slots is \[\], expected at least one planned slot"):
+        resolve([], MARGIN, configuration_id="cfg-x")
+
+
+@given(st.sets(st.integers(0, 99), min_size=1, max_size=9), st.data())
+def test_any_number_of_seeds_and_those_without_a_slot_are_unresolved(seeds, data):
+    present = data.draw(st.sets(st.sampled_from(sorted(seeds))))
+    found = resolve([SlotOutcome(seed, "completed", 1.0) for seed in present], MARGIN, seeds=seeds)
+    assert set(found.unresolved_seeds) == seeds - present
+    assert (found.label is Label.WITHIN_MARGIN) == (present == seeds)
+    assert found.planned_seeds == tuple(sorted(seeds))
+
+
+def test_a_seed_that_is_not_planned_is_refused():
+    with pytest.raises(EstimationError, match=r"cfg-x: seed is 9, expected one of the planned \[1, 2\]"):
+        resolve([SlotOutcome(9, None)], MARGIN, seeds=[1, 2], configuration_id="cfg-x")
 
 
 def test_a_seed_counts_once():

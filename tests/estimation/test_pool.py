@@ -93,12 +93,24 @@ def test_an_outcome_row_that_is_no_truth_is_refused(changes, message):
     assert message in str(refusal.value)
 
 
-def test_two_eligible_processes_are_no_repeated_label():
-    short = outcome(eligible_processes="2", distinct_seeds="2", completed_eligible_processes="2")
-    with pytest.raises(
-        EstimationError, match="cfg-a: eligible_processes is 2, expected 3 eligible processes"
-    ):
-        PoolConfiguration.from_rows(row(), short, MODELS)
+@pytest.mark.parametrize("number", [1, 2, 5])
+def test_a_pool_may_repeat_as_often_as_its_study_planned(number):
+    repeated = outcome(
+        eligible_processes=str(number),
+        distinct_seeds=str(number),
+        completed_eligible_processes=str(number),
+        recorded_attempts="5",
+    )
+    assert PoolConfiguration.from_rows(row(), repeated, MODELS).eligible_processes == number
+
+
+def test_a_label_without_a_process_is_refused():
+    with pytest.raises(EstimationError, match="cfg-a: eligible_processes is 0, expected a whole number of"):
+        PoolConfiguration.from_rows(
+            row(),
+            outcome(eligible_processes="0", distinct_seeds="0", completed_eligible_processes="0"),
+            MODELS,
+        )
 
 
 def test_a_blank_boolean_is_refused():

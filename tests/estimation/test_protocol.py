@@ -236,8 +236,11 @@ def test_no_key_of_a_follow_up_has_a_default(key):
         ({"features": ["actor_shards_gib"] * 2}, "expected each feature once"),
         ({"features": []}, "features is [], expected at least one feature"),
         ({"features": "actor_shards_gib"}, "expected a list of feature names"),
-        ({"evaluation_seeds": [1, 2]}, "evaluation_seeds is [1, 2], expected 3 different seeds"),
-        ({"evaluation_seeds": [1, 2, 2]}, "evaluation_seeds is [1, 2, 2], expected 3 different seeds"),
+        ({"evaluation_seeds": []}, "evaluation_seeds is [], expected a list of different seeds"),
+        (
+            {"evaluation_seeds": [1, 2, 2]},
+            "evaluation_seeds is [1, 2, 2], expected a list of different seeds",
+        ),
         ({"evaluation_seeds": [1, 2, "3"]}, "evaluation_seeds is '3', expected a whole number"),
         (
             {"memory_margin_limit_mib": 50_000},
@@ -252,7 +255,7 @@ def test_no_key_of_a_follow_up_has_a_default(key):
         ({"target_configurations": 3}, "target_configurations is 3, expected 2, the targets named"),
         ({"source_configurations": 17}, "source_configurations is 17, expected 18, the sources named"),
         ({"planned_processes": 7}, "planned_processes is 7, expected 2 targets × 3 seeds"),
-        ({"planned_pairs": 2}, "planned_pairs is 2, expected half of 6 planned processes"),
+        ({"planned_pairs": 4}, "planned_pairs is 4, expected at most half of 6 planned processes"),
         ({"source_studies": []}, "source_studies is [], expected a list of ids that is not empty"),
         (
             {"scoring": "Count everything as a success."},
@@ -266,6 +269,15 @@ def test_a_protocol_that_contradicts_itself_is_refused(changes, message):
         parse_rules(protocol_document(**changes))
     assert str(refusal.value).startswith("protocol small-1.0")
     assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize("seeds", [[7], [1, 2, 3, 4, 5]])
+def test_a_protocol_chooses_its_seeds_and_needs_no_pairs(seeds):
+    rules = parse_rules(
+        protocol_document(evaluation_seeds=seeds, planned_processes=2 * len(seeds), planned_pairs=0)
+    )
+    assert rules.evaluation_seeds == tuple(seeds)
+    assert (rules.planned_processes, rules.planned_pairs) == (2 * len(seeds), 0)
 
 
 def test_a_follow_up_that_also_fits_is_refused():

@@ -6,9 +6,9 @@ import io
 import pytest
 
 from studies.estimation.errors import EstimationError
-from studies.estimation.labels import SlotOutcome
+from studies.estimation.labels import SlotOutcome, resolve
 from studies.estimation.methods.base import Prediction
-from studies.estimation.tables import PairedSlot, outcome_cells, pair_table, prediction_cells
+from studies.estimation.tables import PairedSlot, outcome_cells, pairs_of, prediction_cells
 from tests.estimation.facts import PANELS, slot_of
 from tests.estimation.world import MARGIN
 
@@ -66,6 +66,10 @@ def paired(row):
         outcome=slot_of(row),
         task_runtime_seconds=float(runtime) if runtime else None,
     )
+
+
+def pair_table(slots, margin):
+    return [pair.to_record() for pair in pairs_of(slots, margin)]
 
 
 @pytest.mark.parametrize(("panel", "pairs"), [("estimation", 18), ("host_capacity", 9)])
@@ -129,8 +133,8 @@ OPEN = SlotOutcome(1, None)
 @pytest.mark.parametrize(
     ("slots", "message"),
     [
-        ([period(1, 2, OPEN)], "pair p: task_gpu_count is [2], expected one 2 and one 4"),
-        ([period(1, 2, OPEN), period(2, 2, OPEN)], "task_gpu_count is [2, 2], expected one 2 and one 4"),
+        ([period(1, 2, OPEN)], "pair p: task_gpu_count is [2], expected two different ones"),
+        ([period(1, 2, OPEN), period(2, 2, OPEN)], "task_gpu_count is [2, 2], expected two different ones"),
         ([period(1, 2, OPEN), period(1, 4, OPEN)], "period is [1, 1], expected one 1 and one 2"),
         ([period(1, 2, OPEN), period(2, 4, SlotOutcome(2, None))], "expected the same in both periods"),
         ([period(1, 2, OPEN), period(2, 4, OPEN, dataset="gsm8k")], "expected the same in both periods"),
@@ -140,3 +144,22 @@ def test_slots_that_are_no_pair_are_refused(slots, message):
     with pytest.raises(EstimationError) as refusal:
         pair_table(slots, MARGIN)
     assert message in str(refusal.value)
+
+
+def test_a_pair_of_one_and_eight_gpus_says_its_sizes():
+    [row] = pair_table(
+        [
+            period(1, 8, SlotOutcome(1, "completed", 30_000.0)),
+            period(2, 1, SlotOutcome(1, "completed", 38_000.0)),
+        ],
+        MARGIN,
+    )
+    assert (row["fewer_gpus"], row["more_gpus"], row["first_task_gpu_count"]) == (1, 8, 8)
+    assert row["peak_difference_more_minus_fewer_mib"] == -8_000.0
+    assert (row["fewer_gpu_state"], row["more_gpu_state"]) == ("within_margin", "within_margin")
+
+
+def test_a_table_of_five_seeds_does_not_speak_of_three():
+    cells = outcome_cells(resolve([SlotOutcome(seed, None) for seed in range(5)], MARGIN))
+    assert (cells["required_seeds"], cells["all_seeds_eligible"]) == (5, False)
+    assert "all_three_seeds_eligible" not in cells

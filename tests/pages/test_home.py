@@ -109,7 +109,7 @@ class TestEmptySite:
         response = client.get("/")
         text = text_of(response)
         assert sentence_of(response) == "Nothing is recorded on this site yet."
-        for command in ("load_samples", "import_study PATH", "createsuperuser"):
+        for command in ("load_samples", "import_study PATH", "new_study my-study", "create_study my-study"):
             assert f"python manage.py {command}" in text
         assert "Open the admin" in text
         assert "Log in as staff to load them here" in text

@@ -18,7 +18,7 @@ from django.test import Client
 from studies.archive.bundle import read_bundle
 from studies.estimation.compare import compare
 from studies.estimation.study import recompute_retrospective, restore
-from studies.estimation.tables import FEWER_GPUS, PairedSlot, pair_table
+from studies.estimation.tables import PairedSlot, pairs_of
 from studies.models import Study
 from studies.services.plan import pools, protocols
 from studies.services.predictions.recorded import fold_sets, method_predictions, panel_set
@@ -262,7 +262,7 @@ def _pairs(study: Study) -> list[dict[str, str]]:
         )
         for item in panel.slots
     ]  # fmt: skip
-    table = pair_table(slots, panel.margin_mib)
+    table = [pair.to_record() for pair in pairs_of(slots, panel.margin_mib)]
     return [{key: _cells(value) for key, value in row.items()} for row in table]
 
 
@@ -282,7 +282,7 @@ def test_the_downloaded_table_and_the_pairs(imported, archive_path, slug):
     assert (len(flat), len(pairs), unscored) == ((12, 18, 6) if slug == "estimation" else (6, 9, 3))
     both = sum(row["both_eligible"] == "True" for row in pairs)
     assert both == (8 if slug == "estimation" else 0)
-    first = sum(row["first_task_gpu_count"] == str(FEWER_GPUS) for row in pairs)
+    first = sum(row["first_task_gpu_count"] == "2" for row in pairs)
     assert first == (9 if slug == "estimation" else 5)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -121,14 +122,14 @@ def takes(upload: type[Serializer], scope: Scope, stem: str = "") -> Callable[[t
     return made
 
 
-class Contextual:
+class Contextual(ABC):
     """Gives the serializer what ``derive`` found for the rows at hand."""
 
     derived: dict[str, Any] = {}
 
+    @abstractmethod
     def derive(self, rows: Sequence[Any]) -> dict[str, Any]:
         """What the serializer needs beside ``rows``."""
-        raise NotImplementedError
 
     def prepare(self, rows: Sequence[Any]) -> None:
         self.derived = {**self.derived, **self.derive(rows)}

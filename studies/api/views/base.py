@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
@@ -49,12 +50,12 @@ class StudyTable(StudyView, RecordTable):
         return super().get_queryset().filter(study=self.study)
 
 
-class StudyDetail(StudyView):
+class StudyDetail(StudyView, ABC):
     """One record of a study."""
 
+    @abstractmethod
     def find(self) -> Any:
         """The record, or ``NotFound``."""
-        raise NotImplementedError
 
     def get(self, request: Request, *args, **kwargs) -> HttpResponseBase:
         unchanged = self.conditional(request)

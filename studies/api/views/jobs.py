@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from django.http import HttpResponseBase
@@ -129,14 +130,14 @@ class JobResultView(JobView):
         return Response(self.get_serializer(result.as_json()).data)
 
 
-class JobAction(JobView):
+class JobAction(JobView, ABC):
     """Something that is done to a job."""
 
     serializer_class = JobSerializer
 
+    @abstractmethod
     def act(self, job: Job, request: Request) -> tuple[Job, int]:
         """Do it; returns the job to answer with, and the status."""
-        raise NotImplementedError
 
     def _answer(self, request: Request) -> Response:
         job = self.find()

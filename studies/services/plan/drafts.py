@@ -10,7 +10,6 @@ from django.db import models, transaction
 from rlvram_site.ledger.canonical import canonical
 from rlvram_site.ledger.chain import lock_stream, record_all
 from studies.estimation.errors import EstimationError
-from studies.estimation.labels import SLOTS_PER_CONFIGURATION
 from studies.estimation.volumes import startup_budget
 from studies.models import Attempt, Configuration, NonLaunch, Seal, SeedSlot, Study
 from studies.services.errors import ServiceError, UploadConflict, UploadProblem, UploadRefused
@@ -90,7 +89,7 @@ def add_slots(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[tuple[See
 
 
 def _clashes(study: Study, wanted: Sequence[SeedSlot]) -> list[UploadProblem]:
-    """Slots that ask for a seed twice, or for more seeds than a configuration has."""
+    """Slots that ask for a seed twice."""
     planned: dict[str, dict[int, str]] = {}
     for slot in SeedSlot.objects.filter(study=study).select_related("configuration"):
         planned.setdefault(slot.configuration.configuration_id, {})[slot.seed] = slot.experiment_id
@@ -101,13 +100,6 @@ def _clashes(study: Study, wanted: Sequence[SeedSlot]) -> list[UploadProblem]:
             problems.append(
                 UploadProblem(index, "seed", f"{slot.seed} is planned already, as {seeds[slot.seed]}")
             )
-        if len(seeds) > SLOTS_PER_CONFIGURATION:
-            problems.append(
-                UploadProblem(
-                    index, "seed",
-                    f"{slot.seed} is one too many: a configuration has {SLOTS_PER_CONFIGURATION} slots",
-                )
-            )  # fmt: skip
     return problems
 
 

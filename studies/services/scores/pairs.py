@@ -1,33 +1,32 @@
-"""Matched pairs: the same workload, level and seed on two and on four GPUs of one allocation."""
+"""Matched pairs: the same workload, level and seed on two numbers of GPUs of one allocation."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any
 
-from studies.estimation.tables import FEWER_GPUS, MORE_GPUS, PairedSlot, pair_table
+from studies.estimation.tables import Pair, PairedSlot, pairs_of
 from studies.services.outcomes.slots import SlotState
 from studies.services.scores.panel import Panel
 
 
 @dataclass(frozen=True)
 class MatchedPair:
-    """One pair: its row of the pairs table under the archive's keys, and the slot of each GPU count."""
+    """One pair, and the slots of its runs on fewer and on more GPUs."""
 
-    row: dict[str, Any]
-    two: SlotState
-    four: SlotState
+    pair: Pair
+    fewer: SlotState
+    more: SlotState
 
 
 def matched_pairs(panel: Panel) -> list[MatchedPair]:
     """The panel's pairs in schedule order; slots that belong to no pair are left out.
 
-    Raises ``EstimationError`` for a pair that is not one run on two and one on four GPUs.
+    Raises ``EstimationError`` for a pair that is not two runs on different numbers of GPUs.
     """
     configurations = {slot.slot.pk: row.configuration for row in panel.rows for slot in row.slots}
     paired = [slot for slot in panel.slots if slot.slot.pair_id]
-    table = pair_table(
+    pairs = pairs_of(
         [
             PairedSlot(
                 pair_id=slot.slot.pair_id,
@@ -45,5 +44,11 @@ def matched_pairs(panel: Panel) -> list[MatchedPair]:
     by_pair: dict[str, dict[int, SlotState]] = defaultdict(dict)
     for slot in paired:
         by_pair[slot.slot.pair_id][configurations[slot.slot.pk].gpu_count] = slot
-    sides = ((row, by_pair[row["pair_id"]]) for row in table)
-    return [MatchedPair(row, slots[FEWER_GPUS], slots[MORE_GPUS]) for row, slots in sides]
+    return [
+        MatchedPair(
+            pair,
+            by_pair[pair.first.pair_id][pair.fewer.task_gpu_count],
+            by_pair[pair.first.pair_id][pair.more.task_gpu_count],
+        )
+        for pair in pairs
+    ]

@@ -174,10 +174,7 @@ def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
         for prediction in rows_of(prediction_set):
             predictions[prediction.configuration_id][prediction.method] = prediction
     methods = in_method_order(method for named in predictions.values() for method in named)
-    rows = [
-        _row(item, states[item.pk], predictions[item.pk], methods, rules.memory_margin_limit_mib)
-        for item in configurations
-    ]
+    rows = [_row(item, states[item.pk], predictions[item.pk], methods, rules) for item in configurations]
     return Panel(
         study=study,
         rules=rules,
@@ -195,10 +192,13 @@ def _row(
     slots: list[SlotState],
     predictions: dict[str, Prediction],
     methods: list[str],
-    margin_mib: int,
+    rules: ProtocolRules,
 ) -> PanelRow:
     resolution = resolve(
-        [slot.outcome for slot in slots], margin_mib, configuration_id=configuration.configuration_id
+        [slot.outcome for slot in slots],
+        rules.memory_margin_limit_mib,
+        seeds=rules.evaluation_seeds,
+        configuration_id=configuration.configuration_id,
     )
     ordered = {method: predictions[method] for method in methods if method in predictions}
     return PanelRow(
