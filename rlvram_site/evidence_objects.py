@@ -51,7 +51,7 @@ class EvidenceObjects(S3Storage):
 
         Raises ``FileNotFoundError``.
         """
-        target = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES, dir=self.incoming())  # noqa: SIM115
+        target = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES, dir=str(self.incoming()))  # noqa: SIM115
         try:
             with _reached():
                 self.bucket.Object(self._normalize_name(name)).download_fileobj(target)

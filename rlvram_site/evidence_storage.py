@@ -33,7 +33,7 @@ class DurableFiles(FileSystemStorage):
 
     @cached_property
     def base_location(self) -> Any:
-        return self._location or Path(settings.MEDIA_ROOT) / "evidence"
+        return self._location or Path(settings.MEDIA_ROOT) / "evidence"  # type: ignore[attr-defined]
 
     def incoming(self) -> Path:
         """The folder in which arriving bytes are gathered: here, so that naming them copies nothing."""

@@ -36,14 +36,14 @@ class Channel(filesystem.Channel):
         super().__init__(*args, **kwargs)
         self._tidy_up()
 
-    def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:
+    def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override]
         name = f"{time.time_ns() // 1_000_000:015}_{secrets.token_hex(8)}.{queue}.msg"
         try:
             _write(Path(self.data_folder_out) / name, dumps(payload))
         except OSError as error:
             raise ChannelError(f"the message can't be kept: {error.strerror}") from error
 
-    def _get(self, queue: str) -> Any:
+    def _get(self, queue: str) -> Any:  # type: ignore[override]
         folder = Path(self.data_folder_in)
         for name in sorted(os.listdir(folder)):
             if name.partition(".")[2] != f"{queue}.msg":

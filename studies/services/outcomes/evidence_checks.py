@@ -129,13 +129,12 @@ def bytes_of(file: EvidenceFile) -> Bytes:
 
 def states_of(sizes: Mapping[str, int]) -> dict[str, Bytes]:
     """What there is of bytes that were sent, by sha256; their sizes are in bytes."""
-    known = {
-        sha256: (state, stamp)
-        for sha256, state, stamp in StoredFile.objects.filter(sha256__in=sizes).values_list(
-            "sha256", "state", "stamp"
-        )
+    known = {row.sha256: row for row in StoredFile.objects.filter(sha256__in=sizes)}
+    return {
+        sha256: _state(sha256, row and row.state, row and row.stamp, size)
+        for sha256, size in sizes.items()
+        for row in [known.get(sha256)]
     }
-    return {sha256: _state(sha256, *known.get(sha256, (None, None)), size) for sha256, size in sizes.items()}
 
 
 def _state(sha256: str, state: str | None, stamp: str | None, size_bytes: int | None) -> Bytes:
@@ -178,7 +177,7 @@ def due(older_than: dt.timedelta | None = None) -> models.QuerySet[EvidenceBlob,
     if older_than is not None:
         before = timezone.now() - older_than
         rows = rows.filter(models.Q(checked_at=None) | models.Q(checked_at__lt=before))
-    return rows.order_by(models.F("checked_at").asc(nulls_first=True), "sha256").values_list("sha256", "size")  # type: ignore[return-value]
+    return rows.order_by(models.F("checked_at").asc(nulls_first=True), "sha256").values_list("sha256", "size")
 
 
 def check_all(
