@@ -21,7 +21,7 @@ RETRIES = 12
 
 LONGEST_PAUSE = 60.0  # s
 TIMEOUT = (10, 300)  # s: to connect, to wait for an answer
-TRY_AGAIN = (429, 500, 502, 503, 504)
+TRY_AGAIN = (429, 500, 502, 503, 504, 507)
 KEY_EXPIRES = "Api-Key-Expires"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 Tell = Callable[[str], None]

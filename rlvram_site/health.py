@@ -1,5 +1,5 @@
-"""Health checks for a process manager: alive (the process answers), ready (its database answers, too), and
-whether the last walk over the ledger found everything in order."""
+"""Health checks for a process manager: alive (the process answers), ready (its database answers and its disk
+has room, too), and whether the last walk over the ledger found everything in order."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 
+from rlvram_site.disk import shortage
 from rlvram_site.ledger.checks import last_check
 from rlvram_site.ledger.clock import seconds_behind
 from rlvram_site.ledger.roles import ways_around
@@ -29,6 +30,9 @@ def ready(request: HttpRequest) -> JsonResponse:
             cursor.execute("SELECT 1")
     except DatabaseError:
         return _silent_database()
+    if short := shortage():
+        logger.error("not ready: disk: %s", short)
+        return JsonResponse({"status": "not ready", "disk": "nearly full: uploads are refused"}, status=503)
     return JsonResponse({"status": "ready"})
 
 

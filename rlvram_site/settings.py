@@ -9,7 +9,7 @@ from __future__ import annotations
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
@@ -359,11 +359,53 @@ STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
 ]
+
+
+def _evidence_storage() -> dict[str, Any]:
+    """``EVIDENCE_STORAGE_URL`` as one of Django's storages; the default is a folder under ``DATA_DIR``."""
+    url = _read(env.str, "EVIDENCE_STORAGE_URL", default="").strip()
+    files = {"BACKEND": "rlvram_site.evidence_storage.DurableFiles"}
+    if not url:
+        return files
+    try:
+        parts = urlsplit(url)
+        asked = parse_qs(parts.query, strict_parsing=True) if parts.query else {}
+        name, place = parts.hostname or "", unquote(parts.path)
+        login = parts.username or parts.password
+    except ValueError as error:
+        raise ImproperlyConfigured(f"EVIDENCE_STORAGE_URL can't be read as an address: {error}") from error
+    if parts.scheme == "file" and not name and place.startswith("/") and not asked:
+        return {**files, "OPTIONS": {"location": place}}
+    known = {"endpoint", "region", "addressing"}
+    if parts.scheme != "s3" or not name or login or not set(asked) <= known:
+        raise ImproperlyConfigured(
+            f"EVIDENCE_STORAGE_URL starts with {parts.scheme or 'nothing'!r}; expected file:///FOLDER or "
+            "s3://BUCKET/PREFIX?endpoint=https://HOST&region=NAME&addressing=path, all after BUCKET left out "
+            "where it isn't needed. Keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        )
+    only = {key: values[-1] for key, values in asked.items()}
+    if (style := only.get("addressing", "path" if "endpoint" in only else "auto")) not in _S3_ADDRESSING:
+        raise ImproperlyConfigured(
+            f"EVIDENCE_STORAGE_URL: addressing is {style!r}, expected one of {', '.join(_S3_ADDRESSING)}"
+        )
+    return {
+        "BACKEND": "rlvram_site.evidence_objects.EvidenceObjects",
+        "OPTIONS": {
+            "bucket_name": name, "location": place.strip("/"), "addressing_style": style,
+            "endpoint_url": only.get("endpoint"), "region_name": only.get("region"),
+        },
+    }  # fmt: skip
+
+
+_S3_ADDRESSING = ("auto", "path", "virtual")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "evidence": _evidence_storage(),
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 MEDIA_ROOT = DATA_DIR / "files"
+# What is still arriving lies on the disk that is watched, and where leftovers are looked for.
+FILE_UPLOAD_TEMP_DIR = str(DATA_DIR / "incoming")
 
 # No inline script or style anywhere; figures are JSON that a file of ours hands to plotly.js.
 CONTENT_SECURITY_POLICY = {
@@ -464,6 +506,13 @@ EVIDENCE_MAX_FILE_BYTES = _read(env.int, "EVIDENCE_MAX_FILE_MIB", default=64, va
 EVIDENCE_MAX_UNPACKED_BYTES = (
     _read(env.int, "EVIDENCE_MAX_UNPACKED_MIB", default=512, validate=_positive) * _MIB
 )
+# 0: no limit. A study's own limit, set in the admin, goes before.
+EVIDENCE_STUDY_QUOTA_BYTES = (
+    _read(env.int, "EVIDENCE_STUDY_QUOTA_MIB", default=0, validate=validate.Range(min=0)) * _MIB
+)
+EVIDENCE_CHECK_DAYS = _read(env.int, "EVIDENCE_CHECK_DAYS", default=7, validate=_positive)
+# What no record names is removed after so long: an upload may be on its way.
+EVIDENCE_GRACE_HOURS = _read(env.int, "EVIDENCE_GRACE_HOURS", default=24, validate=_positive)
 # Below so much free space uploads are refused, so that what runs can go on and end.
 DISK_RESERVE_BYTES = _read(env.int, "DISK_RESERVE_MIB", default=256, validate=validate.Range(min=0)) * _MIB
 # Per key, person or address; 0 means no limit. Several workers share a count only through a shared cache.

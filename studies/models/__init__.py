@@ -1,4 +1,4 @@
-"""What is recorded about studies. Every table but ``Job`` and ``Host`` is append-only.
+"""What is recorded about studies. Every table but those of ``hosts``, ``jobs`` and ``stored`` is append-only.
 
 What holds now is derived in ``studies.services``.
 
@@ -9,6 +9,7 @@ What holds now is derived in ``studies.services``.
 ``sources``   the documents behind all of it and their hashes
 ``hosts``     machines with devices, as they last described themselves
 ``jobs``      work that workers do: rows that change, their history and results
+``stored``    what is remembered of stored evidence: states, what is on its way, limits
 ``transfer``  tasks and queries of a pool's transfer suite, submissions and their scores
 """
 
@@ -28,6 +29,7 @@ from studies.models.plan import (
 )
 from studies.models.predictions import Evaluation, FittedModel, Prediction, PredictionSet, Seal
 from studies.models.sources import SourceFile
+from studies.models.stored import EvidenceQuota, PendingEvidence, StoredFile
 from studies.models.transfer import (
     TransferPredictions,
     TransferQuery,
@@ -46,6 +48,7 @@ __all__ = [
     "Event",
     "EvidenceBlob",
     "EvidenceFile",
+    "EvidenceQuota",
     "Exclusion",
     "FittedModel",
     "Host",
@@ -54,6 +57,7 @@ __all__ = [
     "JobResult",
     "ModelArchitecture",
     "NonLaunch",
+    "PendingEvidence",
     "Pool",
     "PoolOutcome",
     "Prediction",
@@ -62,6 +66,7 @@ __all__ = [
     "Seal",
     "SeedSlot",
     "SourceFile",
+    "StoredFile",
     "Study",
     "TransferPredictions",
     "TransferQuery",
