@@ -6,7 +6,7 @@ Templates, style sheets and scripts stand beside the packages in a checkout. In 
 
 from setuptools import find_namespace_packages, setup
 
-PACKAGES = ["rlvram_site", "studies", "admission", "host", "logins", "notices", "operating"]
+PACKAGES = ["rlvram_site", "studies", "admission", "host", "notices", "operating"]
 OUTSIDE = {"rlvram_site.files.templates": "templates", "rlvram_site.files.static": "static"}
 
 setup(
@@ -15,5 +15,8 @@ setup(
         *OUTSIDE,
     ],
     package_dir=OUTSIDE,
-    package_data={"": ["**/*.json", "**/*.gz", "samples/new-study/**/*"], **{name: ["**/*"] for name in OUTSIDE}},
+    package_data={
+        "": ["**/*.json", "**/*.gz", "samples/new-study/**/*"],
+        **{name: ["**/*"] for name in OUTSIDE},
+    },
 )

@@ -1,4 +1,4 @@
-"""Evidence in a bucket that speaks S3, on a server of its own: what a folder does and what a network adds."""
+"""Evidence in a bucket that speaks S3, on a server of its own: as in a folder, and what a network adds."""
 
 from __future__ import annotations
 

@@ -129,12 +129,14 @@ def bytes_of(file: EvidenceFile) -> Bytes:
 
 def states_of(sizes: Mapping[str, int]) -> dict[str, Bytes]:
     """What there is of bytes that were sent, by sha256; their sizes are in bytes."""
-    known = {row.sha256: row for row in StoredFile.objects.filter(sha256__in=sizes)}
-    return {
-        sha256: _state(sha256, row and row.state, row and row.stamp, size)
-        for sha256, size in sizes.items()
-        for row in [known.get(sha256)]
+    known: dict[str, tuple[str | None, str | None]] = {
+        sha256: (state, stamp)
+        for sha256, state, stamp in StoredFile.objects.filter(sha256__in=sizes).values_list(
+            "sha256", "state", "stamp"
+        )
     }
+    found = ((sha256, size, *known.get(sha256, (None, None))) for sha256, size in sizes.items())
+    return {sha256: _state(sha256, state, stamp, size) for sha256, size, state, stamp in found}
 
 
 def _state(sha256: str, state: str | None, stamp: str | None, size_bytes: int | None) -> Bytes:
