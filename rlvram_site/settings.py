@@ -393,6 +393,9 @@ def _evidence_storage() -> dict[str, Any]:
         "OPTIONS": {
             "bucket_name": name, "location": place.strip("/"), "addressing_style": style,
             "endpoint_url": only.get("endpoint"), "region_name": only.get("region"),
+            # Empty: boto3 looks for a profile, or the machine's own role.
+            "access_key": _read(env.str, "AWS_ACCESS_KEY_ID", default="") or None,
+            "secret_key": _read(env.str, "AWS_SECRET_ACCESS_KEY", default="") or None,
         },
     }  # fmt: skip
 

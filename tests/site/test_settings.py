@@ -45,6 +45,18 @@ def read(tmp_path, expression, **environment):
         ({"DEBUG": "maybe"}, r"DEBUG.*[Bb]oolean"),
         ({"PUBLIC_READ": "sometimes"}, r"PUBLIC_READ.*[Bb]oolean"),
         ({"HTTPS": "2"}, r"HTTPS.*[Bb]oolean"),
+        (
+            {"EVIDENCE_STORAGE_URL": "ftp://host/a"},
+            r"EVIDENCE_STORAGE_URL.*'ftp'.*file:///FOLDER or s3://BUCKET",
+        ),
+        ({"EVIDENCE_STORAGE_URL": "file:folder"}, r"EVIDENCE_STORAGE_URL.*file:///FOLDER"),
+        ({"EVIDENCE_STORAGE_URL": "s3://key:secret@bucket"}, r"EVIDENCE_STORAGE_URL.*AWS_ACCESS_KEY_ID"),
+        (
+            {"EVIDENCE_STORAGE_URL": "s3://bucket?addressing=odd"},
+            r"addressing is 'odd', expected one of auto",
+        ),
+        ({"EVIDENCE_STORAGE_URL": "s3://bucket?enpoint=x"}, r"EVIDENCE_STORAGE_URL.*expected"),
+        ({"DISK_RESERVE_MIB": "-1"}, r"DISK_RESERVE_MIB"),
         ({"LOG_LEVEL": "LOUD"}, r"LOG_LEVEL.*DEBUG.*CRITICAL"),
         (
             {"DATABASE_URL": "mysql://db/x"},

@@ -126,6 +126,7 @@ class EvidenceSummary(StudyView):
 
     serializer_class = EvidenceSummarySerializer
 
+    @extend_schema(operation_id="studies_evidence_summary")
     def get(self, request: Request, *args, **kwargs) -> HttpResponseBase:
         used, found = usage(self.study), standing(self.study.pk)
         return Response(EvidenceSummarySerializer({**asdict(used), **asdict(found)}).data)
