@@ -11,7 +11,7 @@ from itertools import islice
 from typing import IO, Any, cast
 
 from studies.evidence.errors import EvidenceError
-from studies.evidence.samples import SampleRow, read_rows
+from studies.evidence.sample_rows import SampleRow, read_rows
 from studies.models import Attempt, EvidenceFile
 from studies.services.outcomes.evidence_checks import Bytes, bytes_of
 from studies.services.outcomes.evidence_parts import WholeFile, whole_files
