@@ -58,16 +58,15 @@ def fill() -> None:
     from rlvram_site.api.keys import issue_key
     from rlvram_site.ledger.chain import acting
     from studies.jobs import claims
-    from studies.services.outcomes.evidence_files import keep_blob
     from tests.databases import ISSUE
-    from tests.factories import make_small_study
+    from tests.factories import make_blob, make_small_study
 
     call_command("import_record", str(ISSUE))
     with acting("keeper"):
         owner = get_user_model().objects.create_user("keeper", password=None, is_staff=True)
         issue_key(name="a host", owner=owner, scopes=["read"])
         study = make_small_study(slug="kept")
-        keep_blob(study, [b"torch.OutOfMemoryError: CUDA out of memory\n"], "train.log")
+        make_blob(study, b"torch.OutOfMemoryError: CUDA out of memory\n")
         claims.queue("verify", "default", study, {}, hand_over=False)
 
 

@@ -18,8 +18,7 @@ from rlvram_site.api.keys import issue_key
 from rlvram_site.ledger.verify import verify_streams
 from studies.models import Event, Study
 from studies.services.outcomes import evidence_store
-from studies.services.outcomes.evidence_files import keep_blob
-from tests.factories import make_study
+from tests.factories import make_blob, make_study
 from tests.operating.databases import another_database, here, manage
 from tests.processes import start_python
 
@@ -36,7 +35,7 @@ def site(transactional_db, tmp_path, settings) -> Study:
     study = make_study(slug="backed-up", title="Ünïcode ☃")
     Event(study=study, position=0, kind="x", status="noted", title="first").save()
     for log in LOGS:
-        keep_blob(study, [log], "log")
+        make_blob(study, log)
     return study
 
 
@@ -119,7 +118,7 @@ def test_a_backup_while_others_write_is_of_one_moment(site, data, tmp_path):
 
 def test_the_next_backup_copies_only_what_is_new_and_keeps_as_many_as_told(site, data, tmp_path):
     assert "3 files, 3 of them copied now" in succeeded(manage("backup", tmp_path / "b", **data))
-    keep_blob(site, [b"one more\n"], "log")
+    make_blob(site, b"one more\n")
     first = only_backup(tmp_path / "b")
     assert "4 files, 1 of them copied now" in succeeded(
         manage("backup", tmp_path / "b", "--keep", "1", **data)
