@@ -16,8 +16,8 @@ from tests.evidence.test_log_texts import classify
 RESTLESS = "\n".join([*(case.text.rstrip("\n") for case in CASES), STEP_1]).encode()
 HARMLESS = [line for line in HEALTHY if "Total training steps" not in line]
 
-# Known fault: a sample without a closing mark of its own (or one that a code fence opened) ends at the first line
-# that looks like the trainer's own, so such a line inside these four changes what the rest of the answer says.
+# Known fault: a printed sample without a closing mark, or one that a code fence opened, ends at the first
+# line that looks like the trainer's own. Such a line inside these four changes what the rest says.
 ENDED_BY_ANY_LINE = {
     "an answer whose later lines lost their writer",
     "an answer without a closing label",
