@@ -23,4 +23,4 @@ RUN pip install --no-cache-dir --no-deps --no-build-isolation --editable . \
 USER site
 VOLUME /data
 EXPOSE 8000
-CMD ["gunicorn", "rlvram_site.wsgi", "--bind", "0.0.0.0:8000", "--workers", "2", "--threads", "4", "--timeout", "120", "--no-control-socket"]
+CMD ["gunicorn", "--config", "python:rlvram_site.server.settings", "--bind", "0.0.0.0:8000"]

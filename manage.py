@@ -1,23 +1,7 @@
 #!/usr/bin/env python
 """Command-line entry of the site."""
 
-import os
-import sys
-
-import django
-
-from host.version import product_version
-
-
-def main() -> None:
-    if sys.argv[1:] in (["--version"], ["version"]):
-        print(f"RL VRAM studies {product_version()}, Django {django.get_version()}")
-        return
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rlvram_site.settings")
-    from django.core.management import execute_from_command_line
-
-    execute_from_command_line(sys.argv)
-
+from rlvram_site.command import main
 
 if __name__ == "__main__":
     main()

@@ -56,6 +56,10 @@ def _random_words(number: int) -> str:
     return f"{name.title()}Error: {text}\n"
 
 
+def _time(number: int) -> int:
+    return 1_789_498_576_000_000_000 + number * 100_000_000
+
+
 CONTENTS: dict[str, Callable[[int], str]] = {
     "records of steps": _steps,
     "a healthy log": lambda n: (
@@ -78,8 +82,17 @@ CONTENTS: dict[str, Callable[[int], str]] = {
     "step:1 - again and again": lambda n: "step:1 - " * 1000,
     "one line without an end": lambda n: "x" * 4000,
     "empty lines": lambda n: "\n" * 1000,
-    "samples": lambda n: (
-        f"{1_789_498_576_000_000_000 + n * 100_000_000},{28_000 + n % 900},{4_000 + n % 77}\n"
+    "samples": lambda n: f"{_time(n)},{28_000 + n % 900},{4_000 + n % 77}\n",
+    "samples with phases": lambda n: f"{_time(n)},{n // 900},rollout,{28_000 + n % 900}.5,{4_000 + n % 77}\n",
+    "samples in long form": lambda n: (
+        f"{_time(n // 8)},{n // 900},rollout,{n % 8},{28_000 + n % 900},{n % 100}\n"
+        if n
+        else "timestamp_ns,step,phase,gpu_index,memory_used_mib,gpu_utilization_pct\n"
+    ),
+    "samples with units": lambda n: f'"{_time(n)}", {28_000 + n % 900} MiB, [N/A]\r\n',
+    "samples of a thousand devices": lambda n: f"{_time(n)}{',40000' * 1000}\n",
+    "samples between other lines": lambda n: (
+        f"{_time(n)},{28_000 + n % 900},5\n" if n % 2 == 0 else f"nothing was sampled, error {n}\n"
     ),
 }
 
@@ -123,7 +136,7 @@ def measure(name: str, mib: int, packed: bool, answer: multiprocessing.Queue) ->
     for block in made:
         sum(1 for line in block.split(b"\n") if line.find(b"out of memory") >= 0)
     plain = time.process_time() - began
-    file = "gpu-memory-1.csv" if name == "samples" else "training-1.log"
+    file = "gpu-memory-1.csv" if name.startswith("samples") else "training-1.log"
     if packed:
         made = [gzip.compress(b"".join(made), 6)]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -212,7 +212,7 @@ def measure_mlflow(python: str, options: argparse.Namespace, folder: Path) -> di
     return {"single": runs, "page": page}
 
 
-def prepare(slots: int) -> None:
+def prepare(slots: int, more_scopes: Sequence[str] = ()) -> None:
     """An empty database with one study of so many slots, and a key, which is printed."""
     import django
 
@@ -252,7 +252,7 @@ def prepare(slots: int) -> None:
         for index in range(slots)
     )  # fmt: skip
     owner = get_user_model().objects.create_user("benchmark", is_staff=True)
-    print(issue_key(name="benchmark", owner=owner, scopes=["read", "attempts"])[1])
+    print(issue_key(name="benchmark", owner=owner, scopes=["read", "attempts", *more_scopes])[1])
 
 
 def main() -> None:
@@ -265,9 +265,10 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=1000, help="attempts of one batch")
     parser.add_argument("--mlflow-runs", type=int, default=60)
     parser.add_argument("--prepare", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--scopes", nargs="*", default=[], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.prepare:
-        prepare(options.prepare)
+        prepare(options.prepare, options.scopes)
         return
     folder = Path(tempfile.mkdtemp(prefix="ingest-"))
     try:

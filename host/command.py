@@ -32,12 +32,14 @@ from host.runs import end_leftovers
 from host.sending import send_run, unsent
 from host.site import SiteClient
 from host.slurm import add_commands
+from host.terminal import guard_terminal
 from host.version import product_version
 from host.worker import Host
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
+    guard_terminal()
     options = _arguments().parse_args(argv)
     # Asked to end, this process takes the run with it instead of leaving it unwatched.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))

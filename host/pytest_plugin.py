@@ -78,4 +78,6 @@ class _Poster:
             self._said = f"{answer['status']}: {answer['outcome']}, {answer['page']}"
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        terminalreporter.write_line(f"rlvram-upload: {self._said}")
+        from host.terminal import escaped
+
+        terminalreporter.write_line(escaped(f"rlvram-upload: {self._said}"))

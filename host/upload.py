@@ -20,6 +20,7 @@ from typing import Any
 from host.errors import BadInput, Refused, Unreachable
 from host.gather import MAX_MIB, gather
 from host.keys import read_key
+from host.terminal import guard_terminal
 from host.uploading import send
 from host.version import product_version
 from host.web import RETRIES, Web, on_stderr, site_address
@@ -36,6 +37,7 @@ NAME = "{name}"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
+    guard_terminal()
     options = _arguments().parse_args(argv)
     try:
         return _run(options)

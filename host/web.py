@@ -21,7 +21,8 @@ RETRIES = 12
 
 LONGEST_PAUSE = 60.0  # s
 TIMEOUT = (10, 300)  # s: to connect, to wait for an answer
-TRY_AGAIN = (429, 500, 502, 503, 504)
+TRY_AGAIN = (429, 500, 502, 503, 504, 507)
+KEY_EXPIRES = "Api-Key-Expires"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 Tell = Callable[[str], None]
 
@@ -92,6 +93,8 @@ class Web:
         self.url = site_address(url)
         self.key = key
         self.retries = retries
+        self._tell = tell
+        self._key_remarked = False
         self._session = requests.Session()
         self._session.auth = _KeyAuth(key)
         self._session.headers["Accept"] = "application/json"
@@ -120,6 +123,7 @@ class Web:
                 answer = self._session.send(prepared, timeout=timeout, allow_redirects=False, **settings)
         except requests.exceptions.RequestException as error:
             raise Unreachable(self._given_up(_network_reason(error), once)) from None
+        self._remark_on_key(answer.headers.get(KEY_EXPIRES, ""))
         if answer.is_redirect or answer.is_permanent_redirect:
             raise Refused(_elsewhere(answer), answer.status_code)
         if answer.ok or (absent and answer.status_code == 404):
@@ -129,6 +133,12 @@ class Web:
             raise Unreachable(self._given_up(reason, once))
         kind = NotHeld if answer.status_code == 409 else Refused
         raise kind(reason, answer.status_code)
+
+    def _remark_on_key(self, expires: str) -> None:
+        """Say once that the key expires soon, if the site says so."""
+        if expires and not self._key_remarked:
+            self._key_remarked = True
+            self._tell(f"this key expires on {plain(expires)[:40]}; ask for another one before")
 
     def json(self, method: str, path: str, body: Any = None, *, once: bool = False) -> dict[str, Any]:
         """The site's JSON answer to a request whose body is JSON. An answer without a body is ``{}``."""

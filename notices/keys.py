@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from notices.models import FeedKey, Subscription
+from rlvram_site.api.permissions import may_read
 
-_signer = signing.Signer(salt="notices.unsubscribe")
 USE_RESOLUTION = dt.timedelta(hours=1)
 
 
@@ -31,11 +31,11 @@ def revoke_feed_keys(user: Any) -> int:
 
 
 def find_feed_key(key: str) -> FeedKey | None:
-    """The valid key that ``key`` spells; its person must be active."""
+    """The valid key that ``key`` spells; its person must be active and may read."""
     prefix, _, secret = key.partition(".")
     row = FeedKey.objects.select_related("user").filter(prefix=prefix[:12], revoked_at=None).first()
     known = row.sha256 if row is not None else _hash("nobody's")
-    if not constant_time_compare(known, _hash(secret)) or row is None or not row.user.is_active:
+    if not constant_time_compare(known, _hash(secret)) or row is None or not is_told(row.user):
         return None
     now = timezone.now()
     if row.used_at is None or now - row.used_at > USE_RESOLUTION:
@@ -43,19 +43,28 @@ def find_feed_key(key: str) -> FeedKey | None:
     return row
 
 
+def is_told(user: Any) -> bool:
+    """Whether a person is told anything: only of what she could read on the pages."""
+    return bool(user.is_active and may_read(user))
+
+
 def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
+def _signer() -> signing.Signer:
+    return signing.Signer(salt="notices.unsubscribe")
+
+
 def unsubscribe_token(subscription: Subscription) -> str:
     """What stands in a mail's address to unsubscribe; it opens nothing else."""
-    return _signer.sign(f"{subscription.pk}-{subscription.nonce[:12]}")
+    return _signer().sign(f"{subscription.pk}-{subscription.nonce[:12]}")
 
 
 def subscription_of(token: str) -> Subscription | None:
     """The subscription that a mail's address names."""
     try:
-        pk, _, nonce = _signer.unsign(token).partition("-")
+        pk, _, nonce = _signer().unsign(token).partition("-")
     except signing.BadSignature:
         return None
     return Subscription.objects.filter(pk=int(pk), nonce__startswith=nonce).first()

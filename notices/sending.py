@@ -20,6 +20,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from notices import webhooks
+from notices.keys import is_told
 from notices.models import Message, Notice, Subscription
 from notices.wording import document, mail_text, slack, subject_line, unsubscribe_address
 
@@ -76,7 +77,7 @@ def deliver_due(*, seconds: float = float("inf")) -> tuple[int, int]:
 def deliver(message: Message) -> bool:
     """Send a claimed message and write down what became of it."""
     subscription = message.subscription
-    if subscription.ended_at or subscription.paused or not subscription.user.is_active:
+    if subscription.ended_at or subscription.paused or not is_told(subscription.user):
         _end(message, state=State.DROPPED, problem="The subscription was paused or ended.")
         return False
     try:

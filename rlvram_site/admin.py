@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.auth import get_user_model
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -48,13 +49,22 @@ class ApiKeyAdmin(RecordAdmin):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return is_staff(request.user)
 
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Staff issue keys in their own name; only superusers, who could log in as anybody, in another's."""
+        if db_field.name == "owner":
+            user: Any = request.user
+            kwargs["initial"] = user.pk
+            if not user.is_superuser:
+                kwargs["queryset"] = get_user_model().objects.filter(pk=user.pk)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
     @admin.display(description="scopes")
     def scope_list(self, key: ApiKey) -> str:
         return ", ".join(key.scopes)
 
     @admin.display(description="state")
     def state(self, key: ApiKey) -> str:
-        return key.problem() or "valid"
+        return key.problem() or key.ending() or "valid"
 
     @admin.display(description="last used")
     def last_used(self, key: ApiKey) -> Any:

@@ -1,4 +1,8 @@
+import contextlib
+from pathlib import Path
+
 from django.apps import AppConfig
+from django.conf import settings
 from django.db.models.signals import post_migrate
 
 
@@ -9,7 +13,12 @@ class SiteConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from rlvram_site import checks  # noqa: F401 - registers itself
         from rlvram_site.ledger.triggers import install
+
+        # Django's check asks for it; where it can't be made, that check says so.
+        with contextlib.suppress(OSError):
+            Path(settings.FILE_UPLOAD_TEMP_DIR).mkdir(mode=0o700, parents=True, exist_ok=True)
 
         # After every migrate, not in one migration: SQLite rebuilds a table to alter it, and its triggers go.
         post_migrate.connect(install, sender=self, dispatch_uid="ledger-triggers")

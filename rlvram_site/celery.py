@@ -15,24 +15,31 @@ from celery.signals import worker_ready
 from django.conf import settings
 from kombu import Queue
 
+from rlvram_site import redis_broker
+
+redis_broker.use()
 HOUR = 3600
+EMBEDDED_BROKER = settings.BROKER_URL.startswith("filesystem:")
 
 
 def _transport_options() -> dict[str, Any]:
-    if not settings.BROKER_URL.startswith("filesystem:"):
+    if not EMBEDDED_BROKER:
         # Redis hands an unacknowledged message to another worker after this time (s): longer than any job.
         return {
             "visibility_timeout": settings.BROKER_VISIBILITY_SECONDS,
             "socket_connect_timeout": 5,
             "socket_keepalive": True,
         }
-    folders = {name: settings.DATA_DIR / "broker" / name for name in ("messages", "control")}
+    root = settings.DATA_DIR / "broker"
+    folders = {name: root / name for name in ("messages", "control", "taken", "damaged")}
     for folder in folders.values():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return {
         "data_folder_in": str(folders["messages"]),
         "data_folder_out": str(folders["messages"]),
         "control_folder": str(folders["control"]),
+        "processed_folder": str(folders["taken"]),
+        "damaged_folder": str(folders["damaged"]),
     }
 
 
@@ -40,6 +47,7 @@ app = Celery("rlvram_site")
 app.conf.update(
     broker_url=settings.BROKER_URL,
     broker_transport_options=_transport_options(),
+    **({"broker_transport": "rlvram_site.folder_broker:Transport"} if EMBEDDED_BROKER else {}),
     broker_connection_retry_on_startup=True,
     accept_content=["json"],
     task_serializer="json",
@@ -52,9 +60,13 @@ app.conf.update(
     task_time_limit=HOUR,
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
+    # No file of its own that a full disk could spoil: what must not be missed is asked for when it is due.
+    beat_scheduler="celery.beat:Scheduler",
     timezone="UTC",
     beat_schedule={
         "check the ledger": {"task": "ledger.check_when_due", "schedule": HOUR},
+        "check evidence": {"task": "evidence.check_when_due", "schedule": HOUR, "options": {"expires": HOUR}},
+        "remove leftovers": {"task": "evidence.collect", "schedule": HOUR, "options": {"expires": HOUR}},
         **(
             {
                 "read what is followed": {
@@ -82,5 +94,5 @@ app.autodiscover_tasks()
 @worker_ready.connect
 def _check_at_start(**kwargs: Any) -> None:
     # A site that runs for an hour a day never meets a nightly schedule.
-    app.send_task("ledger.check_when_due")
-    app.send_task("jobs.take_back")
+    for task in ("ledger.check_when_due", "jobs.take_back", "evidence.check_when_due", "evidence.collect"):
+        app.send_task(task)

@@ -19,7 +19,7 @@ from host.version import product_version
 from rlvram_site.ledger.models import LedgerEntry, LedgerStream
 
 PREFIXES = ("/studies/", "/pools/")
-LIVE = ("/attempts/", "/slots/")
+LIVE = ("/attempts/", "/slots/", "/evidence/")
 """Parts of addresses whose pages also say which files are on the disk."""
 
 LARGEST = 2_000_000  # bytes of a page that is kept

@@ -9,15 +9,20 @@ from __future__ import annotations
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env, EnvError, validate
 
 from host.version import product_version
+from rlvram_site.client_address import LOCAL_NETWORKS, networks
+from rlvram_site.secret_file import refuse_weak_keys
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+# A checkout has templates, style sheets and scripts beside the packages; an installed site has them inside.
+CHECKOUT = (BASE_DIR / "manage.py").is_file()
+FILES_DIR = BASE_DIR if CHECKOUT else Path(__file__).resolve().parent / "files"
 
 env = Env()
 
@@ -33,7 +38,9 @@ def _read(reader, name, **kwargs):
 MODE = _read(env.str, "RLVRAM_MODE", default="embedded", validate=validate.OneOf(["embedded", "production"]))
 EMBEDDED = MODE == "embedded"
 DEBUG = _read(env.bool, "DEBUG", default=False)
-DATA_DIR = Path(_read(env.str, "DATA_DIR", default=str(BASE_DIR / "var"))).resolve()
+DATA_DIR = Path(
+    _read(env.str, "DATA_DIR", default=str((BASE_DIR if CHECKOUT else Path.cwd()) / "var"))
+).resolve()
 
 
 def _secret_key() -> str:
@@ -52,12 +59,23 @@ def _secret_key() -> str:
 
 
 SECRET_KEY = _secret_key()
+# What was signed with these is still believed; see docs/install.md on changing the key.
+SECRET_KEY_FALLBACKS = _read(env.list, "SECRET_KEY_FALLBACKS", default=[])
+if not EMBEDDED:
+    refuse_weak_keys(SECRET_KEY, SECRET_KEY_FALLBACKS)
+    if DEBUG:
+        raise ImproperlyConfigured("DEBUG is on. Production never shows the site's inside: unset it")
 
 LOOPBACK = ["127.0.0.1", "localhost", "[::1]"]
 ALLOWED_HOSTS = _read(env.list, "ALLOWED_HOSTS", default=LOOPBACK if EMBEDDED else [])
 if not EMBEDDED and not ALLOWED_HOSTS:
     raise ImproperlyConfigured(
         "ALLOWED_HOSTS is not set. Production needs the site's host names, comma separated."
+    )
+if not EMBEDDED and any("*" in _host for _host in ALLOWED_HOSTS):
+    raise ImproperlyConfigured(
+        "ALLOWED_HOSTS holds '*', so anybody's host name would be believed. Production needs the site's own, "
+        "comma separated; .example.org means every name below it."
     )
 CSRF_TRUSTED_ORIGINS = _read(env.list, "CSRF_TRUSTED_ORIGINS", default=[])
 # Reading without a login is for the demo on one's own machine; elsewhere somebody must ask for it.
@@ -219,6 +237,11 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django.contrib.humanize",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "axes",
     "csp",
     "django_filters",
@@ -230,9 +253,12 @@ INSTALLED_APPS = [
     "studies",
     "admission",
     "notices",
+    "operating",
 ]
 
 MIDDLEWARE = [
+    "rlvram_site.client_address.ClientAddressMiddleware",
+    "operating.requests.RequestLogMiddleware",
     "rlvram_site.api.transport.ApiTransportMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -241,7 +267,11 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "rlvram_site.access.ReadAccessMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "rlvram_site.logins.known_browsers.KnownBrowserMiddleware",
+    "rlvram_site.private_pages.PrivatePagesMiddleware",
+    "rlvram_site.read_access.ReadAccessMiddleware",
+    "rlvram_site.logins.two_step.TwoStepMiddleware",
     "rlvram_site.ledger.middleware.ActorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -256,7 +286,7 @@ WSGI_APPLICATION = "rlvram_site.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [FILES_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -279,6 +309,55 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# Two steps at the login: offered to everybody, and asked of staff if so set.
+STAFF_TWO_STEP = _read(
+    env.str, "STAFF_TWO_STEP", default="optional", validate=validate.OneOf(["optional", "required"])
+)
+ACCOUNT_ADAPTER = "rlvram_site.logins.adapters.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # s
+ACCOUNT_SESSION_REMEMBER = False
+MFA_TOTP_ISSUER = SITE_NAME
+# One identity provider, if one is named. It says who somebody is, and by a claim which role she has.
+SOCIALACCOUNT_ADAPTER = "rlvram_site.logins.adapters.IdentityAdapter"
+SOCIALACCOUNT_LOGIN_ON_GET = True  # a form that leads to another host is what the content policy forbids
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
+SOCIALACCOUNT_OPENID_CONNECT_URL_PREFIX = ""
+OIDC_ID = "provider"
+OIDC_ISSUER = _read(env.str, "OIDC_ISSUER", default="").rstrip("/")
+OIDC_NAME = _read(env.str, "OIDC_NAME", default="the identity provider")
+OIDC_CLIENT_ID = _read(env.str, "OIDC_CLIENT_ID", default="")
+OIDC_CLIENT_SECRET = _read(env.str, "OIDC_CLIENT_SECRET", default="")
+OIDC_SCOPES = _read(env.list, "OIDC_SCOPES", default=["openid", "profile", "email"])
+OIDC_ROLE_CLAIM = _read(env.str, "OIDC_ROLE_CLAIM", default="groups")
+OIDC_ROLES = _read(env.dict, "OIDC_ROLES", default={})
+_unknown_roles = sorted(set(OIDC_ROLES.values()) - {"reviewer", "uploader", "staff"})
+if _unknown_roles:
+    raise ImproperlyConfigured(
+        f"Environment variable OIDC_ROLES: {_unknown_roles[0]!r} is no role; "
+        "expected pairs such as lab-staff=staff,lab=reviewer with the roles reviewer, uploader and staff"
+    )
+if OIDC_ISSUER:
+    _plain = not EMBEDDED and urlsplit(OIDC_ISSUER).scheme != "https"
+    if _plain or urlsplit(OIDC_ISSUER).scheme not in {"http", "https"}:
+        raise ImproperlyConfigured(
+            f"OIDC_ISSUER is {OIDC_ISSUER!r}; expected an address such as https://HOST"
+        )
+    for _name, _value in (("OIDC_CLIENT_ID", OIDC_CLIENT_ID), ("OIDC_CLIENT_SECRET", OIDC_CLIENT_SECRET)):
+        if not _value:
+            raise ImproperlyConfigured(f"{_name} is not set. OIDC_ISSUER needs it: the provider gave it out")
+    SOCIALACCOUNT_PROVIDERS = {
+        "openid_connect": {
+            "OAUTH_PKCE_ENABLED": True,
+            "SCOPE": OIDC_SCOPES,
+            "APPS": [{
+                "provider_id": OIDC_ID, "name": OIDC_NAME, "client_id": OIDC_CLIENT_ID,
+                "secret": OIDC_CLIENT_SECRET, "settings": {"server_url": OIDC_ISSUER},
+            }],
+        }
+    }  # fmt: skip
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
@@ -286,6 +365,12 @@ AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
+# An attempt that is refused counts no further, or nobody who keeps trying would ever get in again.
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_HANDLER = "rlvram_site.logins.limits.LoginLimits"
+AXES_CLIENT_IP_CALLABLE = "rlvram_site.client_address.limited_address"
+AXES_LOCKOUT_CALLABLE = "rlvram_site.logins.limits.refused"
+AXES_VERBOSE = False
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -294,16 +379,61 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = _read(env.str, "STATIC_ROOT", default=str(DATA_DIR / "static"))
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [FILES_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
 ]
+
+
+def _evidence_storage() -> dict[str, Any]:
+    """``EVIDENCE_STORAGE_URL`` as one of Django's storages; the default is a folder under ``DATA_DIR``."""
+    url = _read(env.str, "EVIDENCE_STORAGE_URL", default="").strip()
+    files = {"BACKEND": "rlvram_site.evidence_storage.DurableFiles"}
+    if not url:
+        return files
+    try:
+        parts = urlsplit(url)
+        asked = parse_qs(parts.query, strict_parsing=True) if parts.query else {}
+        name, place = parts.hostname or "", unquote(parts.path)
+        login = parts.username or parts.password
+    except ValueError as error:
+        raise ImproperlyConfigured(f"EVIDENCE_STORAGE_URL can't be read as an address: {error}") from error
+    if parts.scheme == "file" and not name and place.startswith("/") and not asked:
+        return {**files, "OPTIONS": {"location": place}}
+    known = {"endpoint", "region", "addressing"}
+    if parts.scheme != "s3" or not name or login or not set(asked) <= known:
+        raise ImproperlyConfigured(
+            f"EVIDENCE_STORAGE_URL starts with {parts.scheme or 'nothing'!r}; expected file:///FOLDER or "
+            "s3://BUCKET/PREFIX?endpoint=https://HOST&region=NAME&addressing=path, all after BUCKET left out "
+            "where it isn't needed. Keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        )
+    only = {key: values[-1] for key, values in asked.items()}
+    if (style := only.get("addressing", "path" if "endpoint" in only else "auto")) not in _S3_ADDRESSING:
+        raise ImproperlyConfigured(
+            f"EVIDENCE_STORAGE_URL: addressing is {style!r}, expected one of {', '.join(_S3_ADDRESSING)}"
+        )
+    return {
+        "BACKEND": "rlvram_site.evidence_objects.EvidenceObjects",
+        "OPTIONS": {
+            "bucket_name": name, "location": place.strip("/"), "addressing_style": style,
+            "endpoint_url": only.get("endpoint"), "region_name": only.get("region"),
+            # Empty: boto3 looks for a profile, or the machine's own role.
+            "access_key": _read(env.str, "AWS_ACCESS_KEY_ID", default="") or None,
+            "secret_key": _read(env.str, "AWS_SECRET_ACCESS_KEY", default="") or None,
+        },
+    }  # fmt: skip
+
+
+_S3_ADDRESSING = ("auto", "path", "virtual")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "evidence": _evidence_storage(),
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 MEDIA_ROOT = DATA_DIR / "files"
+# What is still arriving lies on the disk that is watched, and where leftovers are looked for.
+FILE_UPLOAD_TEMP_DIR = str(DATA_DIR / "incoming")
 
 # No inline script or style anywhere; figures are JSON that a file of ours hands to plotly.js.
 CONTENT_SECURITY_POLICY = {
@@ -324,7 +454,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 _https = _read(env.bool, "HTTPS", default=not EMBEDDED)
 SECURE_SSL_REDIRECT = _https
-SECURE_REDIRECT_EXEMPT = [r"^health/"]
+SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = _https
 SECURE_HSTS_PRELOAD = _https
@@ -332,7 +462,18 @@ SESSION_COOKIE_SECURE = _https
 CSRF_COOKIE_SECURE = _https
 CSRF_COOKIE_HTTPONLY = True
 BEHIND_PROXY = _read(env.bool, "BEHIND_PROXY", default=False)
-if BEHIND_PROXY:
+_proxies = _read(env.list, "TRUSTED_PROXIES", default=[])
+# Without a list, one proxy on this machine or in a private network.
+TRUSTED_PROXY_HOPS = 32 if _proxies else 1
+try:
+    TRUSTED_PROXY_NETWORKS = networks(_proxies or (LOCAL_NETWORKS if BEHIND_PROXY else ()))
+except ValueError as _error:
+    raise ImproperlyConfigured(
+        f"Environment variable TRUSTED_PROXIES: {_error}; "
+        "expected addresses or networks such as 10.0.3.0/24, comma separated"
+    ) from _error
+if TRUSTED_PROXY_NETWORKS:
+    # The header is there only if one of them sent it.
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 
@@ -349,7 +490,6 @@ REST_FRAMEWORK = {
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_METADATA_CLASS": "rlvram_site.api.options.AllowedMethods",
     "EXCEPTION_HANDLER": "rlvram_site.api.errors.handle",
-    "NUM_PROXIES": 1 if BEHIND_PROXY else 0,
     # Numbers and times as they are recorded.
     "COERCE_DECIMAL_TO_STRING": False,
 }
@@ -394,15 +534,58 @@ EVIDENCE_MAX_FILE_BYTES = _read(env.int, "EVIDENCE_MAX_FILE_MIB", default=64, va
 EVIDENCE_MAX_UNPACKED_BYTES = (
     _read(env.int, "EVIDENCE_MAX_UNPACKED_MIB", default=512, validate=_positive) * _MIB
 )
+# 0: no limit. A study's own limit, set in the admin, goes before.
+EVIDENCE_STUDY_QUOTA_BYTES = (
+    _read(env.int, "EVIDENCE_STUDY_QUOTA_MIB", default=0, validate=validate.Range(min=0)) * _MIB
+)
+EVIDENCE_CHECK_DAYS = _read(env.int, "EVIDENCE_CHECK_DAYS", default=7, validate=_positive)
+# What no record names is removed after so long: an upload may be on its way.
+EVIDENCE_GRACE_HOURS = _read(env.int, "EVIDENCE_GRACE_HOURS", default=24, validate=_positive)
+# Below so much free space uploads are refused, so that what runs can go on and end.
+DISK_RESERVE_BYTES = _read(env.int, "DISK_RESERVE_MIB", default=256, validate=validate.Range(min=0)) * _MIB
 # Per key, person or address; 0 means no limit. Several workers share a count only through a shared cache.
 API_READS_PER_MINUTE = _read(env.int, "API_READS_PER_MINUTE", default=3000, validate=validate.Range(min=0))
 API_WRITES_PER_MINUTE = _read(env.int, "API_WRITES_PER_MINUTE", default=3000, validate=validate.Range(min=0))
 
+# Measurements for Prometheus at /metrics, for whoever has the token or connects from one of the networks.
+METRICS_TOKEN = _read(env.str, "METRICS_TOKEN", default="").strip()
+METRICS_NETWORKS = _read(env.list, "METRICS_NETWORKS", default=[])
+for _network in METRICS_NETWORKS:
+    try:
+        ip_network(_network)
+    except ValueError as _error:
+        raise ImproperlyConfigured(
+            f"Environment variable METRICS_NETWORKS: {_error}; "
+            "expected networks such as 10.1.0.0/16, comma separated"
+        ) from _error
+if METRICS_TOKEN and len(METRICS_TOKEN) < 16:
+    raise ImproperlyConfigured("METRICS_TOKEN is shorter than 16 characters, expected a long random value")
+METRICS = bool(METRICS_TOKEN or METRICS_NETWORKS)
+if METRICS:
+    INSTALLED_APPS.append("django_prometheus")
+    MIDDLEWARE.insert(0, "django_prometheus.middleware.PrometheusBeforeMiddleware")
+    MIDDLEWARE.append("django_prometheus.middleware.PrometheusAfterMiddleware")
+    PROMETHEUS_EXPORT_MIGRATIONS = False
+
+LOG_FORMAT = _read(env.str, "LOG_FORMAT", default="text", validate=validate.OneOf(["text", "json"]))
+# One line for each request; off on one's own machine, where nobody reads it.
+LOG_REQUESTS = _read(env.bool, "LOG_REQUESTS", default=not EMBEDDED)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"ids": {"()": "operating.logs.Ids"}},
+    "formatters": {
+        "text": {
+            "()": "operating.logs.Text",
+            "format": "{asctime} {levelname} {name} {message}{ids}",
+            "style": "{",
+        },
+        "json": {"()": "operating.logs.JsonLines"},
+    },
+    "handlers": {
+        "console": {"class": "host.terminal.PlainHandler", "formatter": LOG_FORMAT, "filters": ["ids"]}
+    },
+    "loggers": {"rlvram.requests": {"level": "INFO" if LOG_REQUESTS else "CRITICAL"}},
     "root": {
         "handlers": ["console"],
         "level": _read(

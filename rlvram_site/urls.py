@@ -1,13 +1,14 @@
 """Addresses of the whole site; each app keeps its own."""
 
+from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
-from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.templatetags.static import static
 from django.urls import include, path
 
 from admission.views import tracking
+from operating import urls as operating_urls
 from rlvram_site import health
 
 
@@ -21,13 +22,16 @@ handler403 = "rlvram_site.errors.forbidden"
 handler404 = "rlvram_site.errors.not_found"
 handler500 = "rlvram_site.errors.server_error"
 
+# One door with its limits and steps, for the admin as well.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+
 urlpatterns = [
     path("favicon.ico", favicon, name="favicon"),
+    path("", include(operating_urls)),
     path("health/live/", health.live, name="health-live"),
     path("health/ready/", health.ready, name="health-ready"),
     path("health/ledger/", health.ledger, name="health-ledger"),
-    path("login/", LoginView.as_view(template_name="login.html"), name="login"),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("", include("rlvram_site.logins.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", include("rlvram_site.api.urls")),
     path("admission/", include("admission.urls")),

@@ -24,20 +24,26 @@ need_packages() {
     rm -f "$log"
 }
 
-_is_python311() {
-    "$1" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' >/dev/null 2>&1
+# The lock files hold pins for each of these.
+PYTHONS=(3.11 3.12 3.13 3.14)
+
+_is_our_python() {
+    "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' >/dev/null 2>&1
 }
 
 _has_venv() {
     "$1" -c 'import ensurepip, venv' >/dev/null 2>&1
 }
 
-# Prints a Python 3.11 that can make environments.
+# Prints a Python from 3.11 to 3.14 that can make environments; the one that PYTHON names comes first.
 _find_python() {
-    local candidate found=
-    for candidate in ${PYTHON:-} python3.11 /usr/bin/python3.11 python3 python; do
-        if _is_python311 "$candidate"; then
-            found=$candidate
+    local candidate found= version
+    local candidates=(${PYTHON:+"$PYTHON"} python3)
+    for version in "${PYTHONS[@]}"; do candidates+=("python$version" "/usr/bin/python$version"); done
+    candidates+=(python)
+    for candidate in "${candidates[@]}"; do
+        if _is_our_python "$candidate"; then
+            found=${found:-$candidate}
             if _has_venv "$candidate"; then
                 command -v "$candidate"
                 return
@@ -45,12 +51,19 @@ _find_python() {
         fi
     done
     if [ -n "$found" ]; then
-        need_packages "the venv module of Python 3.11" python3.11-venv
+        version=$("$found" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+        need_packages "the venv module of Python $version" "python$version-venv"
     else
-        need_packages "Python 3.11" python3.11 python3.11-venv
+        version=3.11
+        need_packages "Python (3.11 to 3.14)" python3.11 python3.11-venv
     fi
-    _has_venv /usr/bin/python3.11 || die "Python 3.11 with its venv module was not found. Name one with PYTHON=/path/to/python3.11"
-    echo /usr/bin/python3.11
+    _has_venv "/usr/bin/python$version" ||
+        die "Python 3.11 to 3.14 with its venv module was not found. Name one with PYTHON=/path/to/python3"
+    echo "/usr/bin/python$version"
+}
+
+_same_python() {
+    [ "$("$1" -c 'import sys; print(sys.version_info[:2])')" = "$("$2" -c 'import sys; print(sys.version_info[:2])')" ]
 }
 
 # ensure_environment LOCKFILE: .venv holds exactly what the lock file names, and the project itself.
@@ -60,7 +73,8 @@ ensure_environment() {
     mkdir -p "$ROOT/.cache"
     exec 9>"$ROOT/.cache/environment.lock"
     flock 9
-    if ! _is_python311 "$venv/bin/python"; then
+    # An environment of another Python than the one that is asked for is made anew.
+    if ! _is_our_python "$venv/bin/python" || { [ -n "${PYTHON:-}" ] && ! _same_python "$PYTHON" "$venv/bin/python"; }; then
         python=$(_find_python)
         say "making .venv with $("$python" --version)"
         "$python" -m venv --clear "$venv" || die "making $venv failed"

@@ -17,7 +17,7 @@ from rlvram_site.access import is_staff
 from rlvram_site.ledger.models import LedgerRecord
 from rlvram_site.record_admin import RecordAdmin
 from studies.admin_forms import AmendmentForm, CorrectionForm, ExclusionForm
-from studies.models import Amendment, Attempt, Exclusion, Host
+from studies.models import Amendment, Attempt, EvidenceQuota, Exclusion, Host
 from studies.services.errors import ServiceError, UploadRefused
 from studies.services.hosts import release
 from studies.services.outcomes.corrections import correct_attempt, exclude, lift
@@ -184,6 +184,22 @@ class HostAdmin(PlainAdmin):
         self.message_user(request, "The chosen hosts are released.", messages.SUCCESS)
 
     def has_release_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request.user)
+
+
+@admin.register(EvidenceQuota)
+class EvidenceQuotaAdmin(PlainAdmin):
+    """Studies that may have more or less evidence than the setting says; the admin keeps who said so."""
+
+    list_display = ["study", "limit_mib"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request.user)
+
+    def has_change_permission(self, request: HttpRequest, obj: EvidenceQuota | None = None) -> bool:
+        return is_staff(request.user)
+
+    def has_delete_permission(self, request: HttpRequest, obj: EvidenceQuota | None = None) -> bool:
         return is_staff(request.user)
 
 

@@ -11,6 +11,7 @@ from studies.views import (
     configuration_list,
     costs,
     events,
+    evidence,
     history,
     home,
     hosts,
@@ -43,6 +44,7 @@ study_patterns = [
     path("pairs/", pairs.pairs, name="pairs"),
     path("costs/", costs.costs, name="costs"),
     path("events/", events.events, name="events"),
+    path("evidence/", evidence.evidence, name="evidence"),
     path("configurations/", configuration_list.configurations, name="configurations"),
     path("configurations.csv", configuration_list.configurations_csv, name="configurations-csv"),
     path("configurations/<name:configuration_id>/", configuration.configuration, name="configuration"),
@@ -93,6 +95,7 @@ suite_patterns = [
 
 urlpatterns = [
     path("", home.home, name="home"),
+    path("health/evidence/", evidence.health, name="health-evidence"),
     path("begin/samples/", home.load_samples, name="load-samples"),
     path("studies/<slug:slug>/", include(study_patterns)),
     path("pools/<slug:slug>/", include(pool_patterns)),

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from django.contrib.auth.models import Group
 from django.db import connection
 
 from admission.models import TrackedIssue
+from rlvram_site.api.permissions import REVIEWER, UPLOADER
 from tests.bypass import without_triggers
 from tests.databases import BUILDERS, StartDatabases, real_archive
 from tests.databases import ROOT as ROOT
@@ -80,6 +82,8 @@ def django_db_setup(django_db_setup, django_db_blocker):
     def flush(sql_list):
         with without_triggers():
             plain_flush(sql_list)
+        # A migration made the roles; a flush takes them along.
+        Group.objects.bulk_create(Group(name=name) for name in (REVIEWER, UPLOADER))
 
     connection.ops.execute_sql_flush = flush
     yield databases

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from itertools import count
 
-from studies.models import Attempt, Configuration, Pool, PredictionSet, Protocol, SeedSlot, Study
+from studies.models import (
+    Attempt,
+    Configuration,
+    EvidenceBlob,
+    Pool,
+    PredictionSet,
+    Protocol,
+    SeedSlot,
+    Study,
+)
+from studies.services.outcomes import evidence_store
 
 _numbers = count(1)
 
@@ -119,6 +129,14 @@ def make_attempt(slot: SeedSlot, outcome: str, peak_mib: float | None = None, **
     )
     attempt.save()
     return attempt
+
+
+def make_blob(study: Study, content: bytes) -> EvidenceBlob:
+    """Bytes that the study has, in the store and in the ledger, as an attempt would have brought them."""
+    stored = evidence_store.store([content], "log")
+    blob = EvidenceBlob(study=study, sha256=stored.sha256, size_bytes=stored.size_bytes)
+    blob.save()
+    return blob
 
 
 def make_prediction_set(study: Study, **fields) -> PredictionSet:

@@ -27,6 +27,8 @@ class ApiKeyAuthentication(BaseAuthentication):
         if problem := key.problem():
             raise AuthenticationFailed(problem)
         note_use(key)
+        # Whatever answers says so, an error as well; see api.transport.
+        request._request.api_key_used = key
         act_as(key.actor)
         return key.owner, key
 

@@ -21,10 +21,17 @@ from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
 from rlvram_site.api.conflicts import is_conflict
+from rlvram_site.disk import is_full
+from rlvram_site.evidence_storage import StoreUnreachable
 
 MAX_VALUE = 200
 NOT_DONE = (
     "Something failed on our side and stands in the server's log. Send the request again: what was recorded "
+    "already is found and not recorded twice."
+)
+
+NO_SPACE = (
+    "The site's disk is nearly full, so nothing was kept. Send the request again later: what was recorded "
     "already is found and not recorded twice."
 )
 
@@ -47,6 +54,24 @@ class TooLarge(exceptions.APIException):
     status_code = 413
     default_code = "too_large"
     default_detail = "The body is too large."
+
+
+class OverQuota(exceptions.APIException):
+    """Well-formed, but the study may not have that much evidence. Trying again later helps nothing."""
+
+    status_code = 413
+    default_code = "quota_exceeded"
+    default_detail = "The study may not have that much evidence."
+
+
+class NoSpace(exceptions.APIException):
+    """There is no room for what was sent; nothing of it was kept."""
+
+    status_code = 507
+    default_code = "no_space"
+    default_detail = NO_SPACE
+    wait = 60
+    """Seconds after which trying again may help; sent as ``Retry-After``."""
 
 
 class Unmet(exceptions.APIException):
@@ -131,6 +156,14 @@ def _as_api_exception(exception: Exception) -> Exception:
     """What Django itself refuses, as an error of the API."""
     if is_conflict(exception):
         return Conflict(str(exception))
+    if is_full(exception):
+        _log.error("a disk is full", exc_info=exception)
+        return NoSpace()
+    if isinstance(exception, StoreUnreachable):
+        _log.error("the evidence store can't be used", exc_info=exception)
+        return Unavailable(
+            "The store of the evidence can't be reached at the moment. " + NOT_DONE.partition(". ")[2]
+        )
     if isinstance(exception, _NO_DATABASE):
         _log.error("the database does not answer", exc_info=exception)
         return Unavailable()

@@ -11,9 +11,11 @@ from django.utils import timezone
 from rest_framework_api_key.crypto import KeyGenerator
 
 from rlvram_site.ledger.chain import record
-from rlvram_site.ledger.models import LedgerRecord
+from rlvram_site.ledger.models import LedgerEntry, LedgerRecord
 
 STREAM = "site/keys"
+WARNED_BEFORE = dt.timedelta(days=14)
+"""How long before its end a key says that it expires."""
 _generator = KeyGenerator()
 
 
@@ -80,6 +82,13 @@ class ApiKey(LedgerRecord):
         if not self.owner.is_active:
             return f"The owner of key {self.prefix}… is no longer active."
         return ""
+
+    def ending(self, now: dt.datetime | None = None) -> str:
+        """That the key expires soon; empty when it does not, or has already."""
+        now = now or timezone.now()
+        if self.expires_at is None or not now < self.expires_at <= now + WARNED_BEFORE:
+            return ""
+        return f"expires on {self.expires_at:%Y-%m-%d %H:%M:%S} UTC"
 
 
 class ApiKeyRevocation(LedgerRecord):
@@ -156,3 +165,15 @@ def note_use(key: ApiKey) -> None:
         ApiKeyUse.objects.update_or_create(key=key, defaults={"last_used_at": now})
     elif now - use.last_used_at >= ApiKeyUse.RESOLUTION:
         ApiKeyUse.objects.filter(pk=use.pk).update(last_used_at=now)
+
+
+def keys_of(owner) -> list[tuple[ApiKey, str]]:
+    """The keys in somebody's name that are not revoked, each with who issued it by the ledger."""
+    keys = list(
+        ApiKey.objects.filter(owner=owner.pk, revocation=None).select_related("owner", "study", "revocation")
+    )
+    links = LedgerEntry.objects.filter(
+        record_type=ApiKey._meta.label_lower, record_id__in=[key.pk for key in keys]
+    )
+    issuers = dict(links.values_list("record_id", "actor"))
+    return [(key, issuers.get(key.pk, "")) for key in keys]

@@ -31,6 +31,11 @@ def scopes_of_person(user) -> frozenset[str]:
     return own | {Scope.READ} if settings.PUBLIC_READ else own
 
 
+def may_read(user) -> bool:
+    """Whether a person reads what is recorded: on pages, through the API, in feeds and messages alike."""
+    return Scope.READ in scopes_of_person(user)
+
+
 def scopes_of(request) -> frozenset[str]:
     """Scopes of whoever makes the request. A key never has more than its owner's role would give a person."""
     own = scopes_of_person(request.user)

@@ -18,8 +18,9 @@ _WRITES = {
     "409": "Already recorded with other content, or not possible any more; nothing was changed",
     "411": "The body comes in chunks without its length",
     "412": "The request's own condition does not hold",
-    "413": "The body is over its limit",
+    "413": "The body is over its limit, or the study over its limit of evidence",
     "415": "The body's media type is not accepted",
+    "507": "The site's disk is nearly full; nothing was kept, and Retry-After says when to try again",
 }
 
 

@@ -10,6 +10,7 @@ from rest_framework.permissions import SAFE_METHODS
 from rest_framework.throttling import BaseThrottle
 
 from rlvram_site.api.keys import ApiKey
+from rlvram_site.client_address import limited_address
 
 WINDOW = 60  # s
 
@@ -39,4 +40,4 @@ class MinuteThrottle(BaseThrottle):
             return f"key-{request.auth.pk}"
         if request.user.is_authenticated:
             return f"user-{request.user.pk}"
-        return f"address-{self.get_ident(request)}"
+        return f"address-{limited_address(request)}"

@@ -16,6 +16,7 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils import timezone
 
+from rlvram_site.ledger import clock
 from rlvram_site.ledger.canonical import digest
 from rlvram_site.ledger.links import AppendOnlyError, ChainedRow, LedgerEntry, LedgerStream
 
@@ -166,7 +167,12 @@ def _extend(rows: Sequence[tuple[ChainedRow, str]], now: dt.datetime, locked: Le
     for name in sorted(by_stream):
         stream = locked if locked is not None and locked.name == name else lock_stream(name)
         ends = LedgerEntry.objects.filter(stream=stream).order_by("-sequence")
-        sequence, previous = ends.values_list("sequence", "sha256").first() or (0, "")
+        sequence, previous, last = ends.values_list("sequence", "sha256", "recorded_at").first() or (
+            0,
+            "",
+            None,
+        )
+        clock.remark(name, last, now)
         links: list[LedgerEntry] = []
         for row, payload_sha256 in by_stream[name]:
             sequence += 1

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from rlvram_site.bounded_files import read_whole
 from rlvram_site.ledger.chain import Head
 from rlvram_site.strict_json import JsonError, read_json
 
@@ -31,7 +32,7 @@ def heads_document(heads: Iterable[Head]) -> dict[str, Any]:
 def read_heads(path: Path) -> list[Head]:
     """Heads from a file that ``verify_ledger --export-heads`` wrote. Raises ``HeadsFileError``."""
     try:
-        document = read_json(path.read_bytes(), str(path))
+        document = read_json(read_whole(path), str(path))
     except OSError as error:
         raise HeadsFileError(f"{path}: cannot be read: {error.strerror}") from error
     except JsonError as error:

@@ -7,6 +7,7 @@ import logging
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connection
 
+from rlvram_site.ledger.roles import ways_around
 from rlvram_site.ledger.triggers import missing
 
 _log = logging.getLogger(__name__)
@@ -16,6 +17,8 @@ def require_guard() -> None:
     """Raises ``ImproperlyConfigured`` if a trigger is missing or changed; a silent database is waited for."""
     try:
         problems = missing()
+        for way in ways_around():
+            _log.warning("the site could remove the guard of recorded rows: %s; see docs/install.md", way)
     except DatabaseError:
         _log.exception("the database does not answer, so its triggers were not checked")
         return

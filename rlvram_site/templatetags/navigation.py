@@ -11,6 +11,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.safestring import SafeString
 
 from host.version import product_version
+from rlvram_site.access import is_staff
 
 register = template.Library()
 
@@ -25,6 +26,8 @@ SITE_PAGES = (
     ("api-docs", "API"),
 )
 
+STAFF_PAGES = (("operating", "Operating"),)
+
 STUDY_PAGES = (
     ("study", "Overview"),
     ("configurations", "Configurations"),
@@ -38,6 +41,7 @@ STUDY_PAGES = (
     ("costs", "Costs"),
     ("events", "Events"),
     ("commits", "Commits"),
+    ("evidence", "Evidence"),
 )
 
 
@@ -62,7 +66,11 @@ def _links(pages: tuple[tuple[str, str], ...], current: str, *args: Any) -> list
 
 def _section(path: str) -> str:
     """Which of the site's pages the path lies under; everything about studies is under Studies."""
-    inside = [name for name, _ in SITE_PAGES if name != "home" and path.startswith(address(name) or "\0")]
+    inside = [
+        name
+        for name, _ in SITE_PAGES + STAFF_PAGES
+        if name != "home" and path.startswith(address(name) or "\0")
+    ]
     return inside[0] if inside else "home"
 
 
@@ -71,9 +79,11 @@ def site_navigation(context: dict[str, Any]) -> dict[str, Any]:
     """The site's sections and who is logged in."""
     request = context.get("request")
     current = _section(request.path) if request else ""
+    user = getattr(request, "user", None)
+    pages = SITE_PAGES + STAFF_PAGES if user is not None and is_staff(user) else SITE_PAGES
     return {
-        "links": _links(SITE_PAGES, current),
-        "user": getattr(request, "user", None),
+        "links": _links(pages, current),
+        "user": user,
         "path": request.get_full_path() if request else "/",
         "csrf_token": context.get("csrf_token"),
     }

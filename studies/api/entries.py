@@ -8,9 +8,11 @@ from typing import Any
 from rest_framework.exceptions import ValidationError
 
 from studies.api.fields import FileNameField
-from studies.models import EvidenceBlob, Study
+from studies.models import Study
 from studies.services.outcomes.attempts import FileEntry
 from studies.services.outcomes.derivation import RESERVED_NAMES, file_kind, name_for_kind
+from studies.services.outcomes.evidence_bytes import known_sizes
+from studies.services.outcomes.evidence_checks import Bytes, states_of
 
 FORM_FILES = ("files", "log", "samples", "scheduler", "devices", "trial")
 """Parts of a form that take files. All but ``files`` say what the file is, whatever its name."""
@@ -35,11 +37,8 @@ def entries_of(study: Study, sent: Iterable[Mapping[str, Any]]) -> list[FileEntr
     items = list(sent)
     if not items:
         return []
-    blobs = dict(
-        EvidenceBlob.objects.filter(study=study, sha256__in=[item["sha256"] for item in items]).values_list(
-            "sha256", "size_bytes"
-        )
-    )
+    blobs = known_sizes(study, (item["sha256"] for item in items))
+    states = states_of({item["sha256"]: blobs[item["sha256"]] for item in items if item["sha256"] in blobs})
     problems: list[dict[str, list[str]]] = []
     entries = []
     for item in items:
@@ -47,6 +46,8 @@ def entries_of(study: Study, sent: Iterable[Mapping[str, Any]]) -> list[FileEntr
         wrong: dict[str, list[str]] = {}
         if stored and item["sha256"] not in blobs:
             wrong["sha256"] = ["no bytes with this sha256 were uploaded: PUT them first, or say private"]
+        elif stored and (state := states[item["sha256"]]) in (Bytes.MISSING, Bytes.DAMAGED):
+            wrong["sha256"] = [f"evidence {state}: the bytes with this sha256 must be PUT again"]
         elif stored and size is not None and size != blobs[item["sha256"]]:
             wrong["size_bytes"] = [f"is {size}, expected {blobs[item['sha256']]} as the uploaded bytes have"]
         problems.append(wrong)

@@ -34,6 +34,7 @@ study_patterns = [
     path("attempts/by-id/<str:invocation>/", attempts.AttemptDetail.as_view(), name="api-attempt"),
     path("attempts/by-id/<str:invocation>/verdict/", attempts.AttemptVerdict.as_view(), name="api-verdict"),
     path("attempts/by-id/<str:invocation>/files/", evidence.AttemptFiles.as_view(), name="api-attempt-files"),
+    path("evidence/", evidence.EvidenceSummary.as_view(), name="api-evidence-summary"),
     path("evidence/<sha256:sha256>/", evidence.EvidenceBytes.as_view(), name="api-evidence"),
     path("exclusions/", evidence.ExclusionList.as_view(), name="api-exclusions"),
     path("events/", evidence.EventList.as_view(), name="api-events"),

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from rlvram_site.bounded_files import read_whole
 from rlvram_site.exchange import ExchangeError, check_digest, check_form, stretches
 from rlvram_site.ledger.canonical import canonical, canonical_json, digest
 from studies.archive.documents import Document, parse_json
@@ -98,7 +99,7 @@ def read_bundle(path: Path) -> list[Stream]:
     record without shape.
     """
     try:
-        raw = path.read_bytes()
+        raw = read_whole(path)
     except OSError as error:
         raise ArchiveError(f"{path}: cannot be read ({error.strerror})") from None
     try:

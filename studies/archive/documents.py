@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rlvram_site.bounded_files import read_whole
 from rlvram_site.strict_json import JsonError, read_json
 from studies.archive.errors import ArchiveError
 
@@ -37,7 +38,7 @@ class Root:
     def read(self, name: str) -> bytes:
         """The bytes of a file that must be there; their hash is remembered."""
         try:
-            content = self.path(name).read_bytes()
+            content = read_whole(self.path(name))
         except FileNotFoundError:
             raise ArchiveError(f"{name}: not in the archive {self.folder}") from None
         except OSError as error:

@@ -101,7 +101,7 @@ def _changes(method: Method, target: Target) -> Iterator[Change]:
     for field, values in _candidates(target.settings):
         for value in values:
             try:
-                settings = replace(target.settings, **{field: value})
+                settings = replace(target.settings, **{field: value})  # type: ignore[arg-type]
                 [prediction] = method.predict([replace(target, settings=settings)])
             except EstimationError:
                 continue  # a shape that can't exist, or one that the method has no answer for

@@ -23,7 +23,7 @@ from studies.evidence.outcome import EXIT_STATUS, RunEvidence
 from studies.evidence.samples import sampled_peak
 from studies.evidence.scheduler import SchedulerRow, parse_sacct
 from studies.evidence.trial import TrialRecord, parse_trial
-from studies.evidence.unpacking import text_lines, unpacked_chunks
+from studies.evidence.unpacking import line_blocks, text_lines, unpacked_chunks
 
 LONGEST_NAME = 1000
 """Characters of a file's name that are looked at."""
@@ -88,7 +88,7 @@ def collect_run(
     logs = tuple(_scan(log, required, problems) for log in files.get("log", []))
     samples = files.get("samples", [])
     peak = sampled_peak(
-        [(item.name, _text_lines(item, problems)) for item in samples],
+        [(item.name, line_blocks(_chunks(item, problems), item.name, problems)) for item in samples],
         devices=columns,
         started_ns=trial.started_ns,
         ended_ns=trial.ended_ns,

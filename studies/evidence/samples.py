@@ -1,22 +1,19 @@
 """Sampled device memory: from CSV text to the peak, and to what is wrong with the sampling.
 
-Three forms are read, each with or without its header:
-
-- wide: `timestamp_ns,MiB,MiB,…`, one column per task device;
-- wide with phase: `timestamp_ns,step,phase,MiB,MiB,…`;
-- long: `timestamp_ns,step,phase,gpu_index,memory_used_mib,gpu_utilization_pct`, always with its header.
-
-Rows are read one at a time and nothing but the maxima is kept. A peak is the largest sample of any task
-device: a lower bound of what was used, because nothing is known between two samples.
+Nothing but the maxima is kept, so that memory does not grow with the file. A peak is the largest sample of
+any task device: a lower bound of what was used, because nothing is known between two samples.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from studies.evidence.errors import EvidenceError
+from studies.evidence.sample_blocks import BlockRows, Whole, read_block
+from studies.evidence.sample_rows import MOST_DEVICES, Problems, RowReader, SampleRow
 
 NOMINAL_INTERVAL_NS = 100_000_000
 """The study's sampling interval: 100 ms."""
@@ -24,21 +21,10 @@ NOMINAL_INTERVAL_NS = 100_000_000
 LONGEST_GAP_INTERVALS = 10
 """A longer silence of the sampler, in intervals, is reported."""
 
-MOST_DEVICES = 1024
-"""Device columns of one file."""
-
-_MOST_PROBLEMS = 20
-_MOST_DIGITS = 19
-
-
-@dataclass(frozen=True)
-class SampleRow:
-    """One row: nanoseconds since the epoch, MiB by device column, and the phase if the row names one."""
-
-    timestamp_ns: int
-    values: Mapping[int, float]
-    step: int | None = None
-    phase: str | None = None
+_PART_BYTES = 256 * 1024
+_LONG_STRETCH = 128
+"""Cells from which on arrays are faster than one row after another."""
+_NONE = -1.0
 
 
 @dataclass(frozen=True)
@@ -89,144 +75,8 @@ class SampledPeak:
         return overall.mib if overall else None
 
 
-class _Problems(list[str]):
-    """Keeps the first few, and counts the others."""
-
-    dropped = 0
-
-    def note(self, text: str) -> None:
-        if len(self) < _MOST_PROBLEMS:
-            self.append(text)
-        else:
-            self.dropped += 1
-
-    def all(self) -> tuple[str, ...]:
-        return (*self, f"{self.dropped} more of this kind") if self.dropped else tuple(self)
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """Which cell holds what."""
-
-    memory: Mapping[int, int]  # device column -> cell; empty for the long form
-    time: int = 0
-    step: int | None = None
-    phase: int | None = None
-    index: int | None = None
-    value: int | None = None
-    width: int = 0
-
-
-def _layout(cells: list[str]) -> tuple[_Layout | None, bool]:
-    """The layout that a first row shows, and whether that row is a header."""
-    names = [cell.lower() for cell in cells]
-    if not _is_whole(cells[0]):
-        if {"gpu_index", "memory_used_mib"} <= set(names):
-            place = {name: position for position, name in enumerate(names)}
-            return _Layout(
-                memory={},
-                time=place.get("timestamp_ns", 0),
-                step=place.get("step"),
-                phase=place.get("phase"),
-                index=place["gpu_index"],
-                value=place["memory_used_mib"],
-                width=len(cells),
-            ), True
-        phase = names.index("phase") if "phase" in names else None
-        step = names.index("step") if "step" in names else None
-        columns = [position for position in range(1, len(names)) if position not in (phase, step)]
-        in_mib = [position for position in columns if "mib" in names[position]]
-        memory = dict(enumerate(in_mib or columns))
-        return (_Layout(memory, step=step, phase=phase, width=len(cells)) if memory else None), True
-    if len(cells) > 2 and cells[2] and not _is_number(cells[2]) and not _is_missing(cells[2]):
-        columns = list(range(3, len(cells)))
-        return _Layout(memory=dict(enumerate(columns)), step=1, phase=2, width=len(cells)), False
-    columns = list(range(1, len(cells)))
-    return (_Layout(memory=dict(enumerate(columns)), width=len(cells)) if columns else None), False
-
-
-def _is_whole(cell: str) -> bool:
-    digits = cell.removeprefix("-")
-    return len(digits) <= _MOST_DIGITS and digits.isascii() and digits.isdecimal()
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_missing(cell: str) -> bool:
-    return cell.strip("[]").lower() in {"", "n/a", "nan", "not supported", "unknown error"}
-
-
-def _mib(cell: str) -> float | None:
-    """MiB of one cell; None for a missing value. `28882 MiB`, as nvidia-smi prints it, is read too."""
-    if _is_missing(cell):
-        return None
-    value = float(cell.removesuffix("MiB").strip())
-    if not math.isfinite(value) or value < 0:
-        raise ValueError(cell)
-    return value
-
-
-def read_rows(lines: Iterable[str], file: str, problems: _Problems | None = None) -> Iterator[SampleRow]:
-    """The rows of one CSV. A row that can't be read is left out and named in `problems`.
-
-    A last line that was cut while it was written is left out the same way; cut in the middle of its last
-    number it only reads smaller than it was, which can't raise a peak.
-    """
-    found = problems if problems is not None else _Problems()
-    layout: _Layout | None = None
-    for number, line in enumerate(lines, start=1):
-        line = line.lstrip("\ufeff").replace("\x00", "").strip()
-        if not line:
-            continue
-        cells = [cell.strip().strip('"') for cell in line.split(",")]
-        if layout is None:
-            layout, is_header = _layout(cells)
-            if layout is None:
-                found.note(f"{file} line {number}: one cell only, expected timestamp_ns and MiB per device")
-                continue
-            if is_header:
-                continue
-        if layout.width > MOST_DEVICES:
-            raise EvidenceError(file, "columns", layout.width, f"at most {MOST_DEVICES}")
-        if len(cells) != layout.width:
-            found.note(f"{file} line {number}: {len(cells)} cells, expected {layout.width}")
-            continue
-        try:
-            yield _row(cells, layout)
-        except ValueError:
-            found.note(f"{file} line {number}: {line[:80]!r} is no row of samples")
-
-
-def _whole(cell: str) -> int:
-    """A whole number that a time in nanoseconds can be, or a device."""
-    if not _is_whole(cell):
-        raise ValueError(cell)
-    return int(cell)
-
-
-def _row(cells: list[str], layout: _Layout) -> SampleRow:
-    if layout.index is not None and layout.value is not None:
-        values = {_whole(cells[layout.index]): _mib(cells[layout.value])}
-    else:
-        values = {device: _mib(cells[position]) for device, position in layout.memory.items()}
-    step = cells[layout.step] if layout.step is not None else ""
-    phase = cells[layout.phase] if layout.phase is not None else ""
-    return SampleRow(
-        timestamp_ns=_whole(cells[layout.time]),
-        values={device: value for device, value in values.items() if value is not None},
-        step=int(step) if _is_whole(step) else None,
-        phase=phase or None,
-    )
-
-
 def sampled_peak(
-    files: Iterable[tuple[str, Iterable[str]]],
+    files: Iterable[tuple[str, Iterable[bytes]]],
     *,
     devices: Mapping[int, str] | None = None,
     started_ns: int | None = None,
@@ -236,61 +86,211 @@ def sampled_peak(
     """The peak over all sampled files of one invocation.
 
     Args:
-        files: name and text lines of each CSV.
+        files: name and blocks of whole lines of each CSV, as `unpacking.line_blocks` makes them.
         devices: UUID of each device column, from 0, if there is a device map.
         started_ns: start of the invocation, nanoseconds since the epoch, if known.
         ended_ns: its end, likewise.
         interval_ns: nominal sampling interval, nanoseconds.
+
+    Raises:
+        EvidenceError: more than `MOST_DEVICES` columns or devices.
     """
-    problems = _Problems()
-    peaks: dict[int, DevicePeak] = {}
-    phased: dict[int, DevicePeak] = {}
-    total, first, last = 0, None, None
+    problems = Problems()
+    peaks = _Peaks(devices or {})
     limit = interval_ns * LONGEST_GAP_INTERVALS
-    for file, lines in files:
-        previous: int | None = None
-        begin: int | None = None
-        rows = 0
-        for row in read_rows(lines, file, problems):
-            rows += 1
-            begin = row.timestamp_ns if begin is None else begin
-            if previous is not None:
-                _check_step(file, previous, row.timestamp_ns, limit, problems)
-            previous = row.timestamp_ns
-            for column, mib in row.values.items():
-                if column not in peaks and len(peaks) >= MOST_DEVICES:
-                    raise EvidenceError(file, "devices", f"over {MOST_DEVICES}", f"at most {MOST_DEVICES}")
-                for largest in (peaks, phased) if row.phase else (peaks,):
-                    if column not in largest or mib > largest[column].mib:
-                        name = (devices or {}).get(column, f"device {column}")
-                        largest[column] = DevicePeak(name, mib, row.timestamp_ns, row.phase, row.step)
-        if begin is None or previous is None:
-            problems.note(f"{file}: no samples")
+    read: list[_File] = []
+    for name, blocks in files:
+        file = _File(name, peaks, problems, limit)
+        for block in blocks:
+            file.take(block)
+        if file.first is None or file.last is None:
+            problems.note(f"{name}: no samples")
             continue
-        total += rows
-        first = begin if first is None else min(first, begin)
-        last = previous if last is None else max(last, previous)
-        if started_ns is not None and begin - started_ns > limit:
-            problems.note(f"{file}: sampler started {_seconds(begin - started_ns)} after the invocation")
-        if ended_ns is not None and ended_ns - previous > limit:
-            early = _seconds(ended_ns - previous)
-            problems.note(f"{file}: sampler stopped {early} before the invocation ended")
-    if devices is not None and total:
-        for column in sorted(set(peaks) - set(devices)):
+        read.append(file)
+        if started_ns is not None and file.first - started_ns > limit:
+            problems.note(f"{name}: sampler started {_seconds(file.first - started_ns)} after the invocation")
+        if ended_ns is not None and ended_ns - file.last > limit:
+            early = _seconds(ended_ns - file.last)
+            problems.note(f"{name}: sampler stopped {early} before the invocation ended")
+    if devices is not None and read:
+        for column in sorted(set(peaks.largest) - set(devices)):
             problems.note(f"device {column} is sampled, but missing from the device map")
-        for column in sorted(set(devices) - set(peaks)):
+        for column in sorted(set(devices) - set(peaks.largest)):
             problems.note(f"{devices[column]} is in the device map, but has no sample")
-    for column, peak in phased.items():
-        peaks[column] = replace(peaks[column], phase=peak.phase, step=peak.step)
-    ordered = tuple(peaks[column] for column in sorted(peaks))
-    return SampledPeak(ordered, total, first, last, problems.all())
+    return SampledPeak(
+        peaks.in_order(),
+        sum(file.rows for file in read),
+        min((file.first for file in read if file.first is not None), default=None),
+        max((file.last for file in read if file.last is not None), default=None),
+        problems.all(),
+    )
 
 
-def _check_step(file: str, before: int, now: int, limit: int, problems: _Problems) -> None:
-    if now - before > limit:
-        problems.note(f"{file}: no sample for {_seconds(now - before)} after {before} ns")
-    elif now < before:
-        problems.note(f"{file}: time runs back by {_seconds(before - now)} at {now} ns")
+class _Peaks:
+    """The largest sample of each device column, and the largest that names a phase."""
+
+    def __init__(self, names: Mapping[int, str]) -> None:
+        self.largest: dict[int, DevicePeak] = {}
+        self.phased: dict[int, DevicePeak] = {}
+        self._names = names
+
+    def take(self, file: str, row: SampleRow) -> None:
+        """Compare the samples of a row; of equal ones the earliest stays.
+
+        Raises:
+            EvidenceError: one more device than `MOST_DEVICES`.
+        """
+        for column, mib in row.values.items():
+            if column not in self.largest and len(self.largest) >= MOST_DEVICES:
+                raise EvidenceError(file, "devices", f"over {MOST_DEVICES}", f"at most {MOST_DEVICES}")
+            for largest in (self.largest, self.phased) if row.phase else (self.largest,):
+                if column not in largest or mib > largest[column].mib:
+                    name = self._names.get(column, f"device {column}")
+                    largest[column] = DevicePeak(name, mib, row.timestamp_ns, row.phase, row.step)
+
+    def in_order(self) -> tuple[DevicePeak, ...]:
+        """By device column, with the phase where a file names one."""
+        whole = {
+            column: replace(peak, phase=named.phase, step=named.step)
+            if (named := self.phased.get(column))
+            else peak
+            for column, peak in self.largest.items()
+        }
+        return tuple(whole[column] for column in sorted(whole))
+
+
+class _File:
+    """What was read of one CSV: its rows, its first and its last time, in nanoseconds since the epoch."""
+
+    def __init__(self, name: str, peaks: _Peaks, problems: Problems, limit_ns: int) -> None:
+        self.rows = 0
+        self.first: int | None = None
+        self.last: int | None = None
+        self._name = name
+        self._peaks = peaks
+        self._problems = problems
+        self._limit_ns = limit_ns
+        self._reader = RowReader(name, problems)
+        self._lines = 0
+
+    def take(self, block: bytes) -> None:
+        """Read the next whole lines."""
+        position = 0
+        while position < len(block) and not self._has_layout:
+            end = block.index(b"\n", position)
+            self._take_line(block[position:end], self._lines + 1)
+            self._lines += 1
+            position = end + 1
+        for part in _parts(block, position):
+            self._take_part(part)
+
+    @property
+    def _has_layout(self) -> bool:
+        layout = self._reader.layout
+        # Of a file with too many columns the next line is refused.
+        return layout is not None and layout.width <= MOST_DEVICES
+
+    def _take_line(self, line: bytes, number: int) -> None:
+        row = self._reader.read(line.decode("utf-8", "replace"), number)
+        if row is None:
+            return
+        self._follow(row.timestamp_ns)
+        self.rows += 1
+        self._peaks.take(self._name, row)
+
+    def _follow(self, now: int) -> None:
+        """Go on to the time of the next row."""
+        before = self.last
+        self.first = now if self.first is None else self.first
+        self.last = now
+        if before is None:
+            return
+        if now - before > self._limit_ns:
+            self._problems.note(f"{self._name}: no sample for {_seconds(now - before)} after {before} ns")
+        elif now < before:
+            self._problems.note(f"{self._name}: time runs back by {_seconds(before - now)} at {now} ns")
+
+    def _take_part(self, part: bytes) -> None:
+        """Read some lines: stretches of plain rows at once, all others one by one and in their place."""
+        assert self._reader.layout is not None
+        read = read_block(part, self._reader.layout)
+        left_out = read.blank
+        if self._problems.full:
+            left_out = left_out | read.hopeless
+            self._problems.dropped += int(read.hopeless.sum())
+        lines = np.flatnonzero(~left_out)
+        breaks = np.flatnonzero(read.row[lines] < 0)
+        begin = 0
+        for stop in (*breaks.tolist(), len(lines)):
+            if (stop - begin) * self._reader.layout.width >= _LONG_STRETCH:
+                self._take_rows(part, read, lines[begin:stop])
+            else:
+                self._take_lines(part, read, lines[begin:stop])
+            self._take_lines(part, read, lines[stop : stop + 1])
+            begin = stop + 1
+        self._lines += len(read.ends)
+
+    def _take_lines(self, part: bytes, read: BlockRows, lines: Whole) -> None:
+        for line in lines.tolist():
+            self._take_line(part[read.starts[line] : read.ends[line]], self._lines + line + 1)
+
+    def _take_rows(self, part: bytes, read: BlockRows, lines: Whole) -> None:
+        """Read plain rows: of each device only those can matter that hold its largest sample."""
+        places = read.row[lines]
+        self._follow_all(read.times[places])
+        self.rows += len(lines)
+        candidates = set(self._largest(read, places, self._peaks.largest))
+        named = places[read.phased[places]]
+        candidates.update(self._largest(read, named, self._peaks.phased))
+        for place in sorted(candidates):
+            line = int(lines[np.searchsorted(places, place)])
+            text = part[read.starts[line] : read.ends[line]].decode("utf-8", "replace")
+            row = self._reader.read(text, self._lines + line + 1)
+            assert row is not None
+            self._peaks.take(self._name, row)
+
+    def _largest(self, read: BlockRows, places: Whole, known: Mapping[int, DevicePeak]) -> Iterator[int]:
+        """Of each device the first row with its largest sample, where that is larger than what is known."""
+        if not len(places):
+            return
+        values = np.nan_to_num(read.values[places], nan=_NONE)
+        if read.index is None:
+            found = values.argmax(axis=0)
+            largest = values[found, np.arange(values.shape[1])]
+            devices = np.array(read.devices)
+        else:
+            # By device, the largest first, of equal ones the earliest.
+            order = np.lexsort((-values[:, 0], read.index[places]))
+            devices, first = np.unique(read.index[places][order], return_index=True)
+            found = order[first]
+            largest = values[found, 0]
+        for device, place, mib in zip(
+            devices.tolist(), places[found].tolist(), largest.tolist(), strict=True
+        ):
+            before = known.get(device)
+            if mib > (before.mib if before else _NONE):
+                yield place
+
+    def _follow_all(self, times: Whole) -> None:
+        self._follow(int(times[0]))
+        steps = np.diff(times)
+        remarkable = np.flatnonzero((steps > self._limit_ns) | (steps < 0)).tolist()
+        for passed, place in enumerate(remarkable):
+            if self._problems.full:
+                self._problems.dropped += len(remarkable) - passed
+                break
+            self.last = int(times[place])
+            self._follow(int(times[place + 1]))
+        self.last = int(times[-1])
+
+
+def _parts(block: bytes, position: int) -> Iterator[bytes]:
+    """A block from a byte on in parts of whole lines, so that arrays over its cells stay small."""
+    while position < len(block):
+        end = block.rfind(b"\n", position, position + _PART_BYTES) + 1
+        end = end or block.index(b"\n", position) + 1
+        yield block[position:end]
+        position = end
 
 
 def _seconds(nanoseconds: int) -> str:

@@ -136,23 +136,48 @@ class _Unpacker:
         raise EvidenceError(self._name, field, value, expected)
 
 
-def text_lines(chunks: Iterable[bytes], name: str, problems: list[str]) -> Iterator[str]:
-    """Lines of a table. One longer than `LONGEST_LINE` is cut there, which `problems` says once."""
+def line_blocks(chunks: Iterable[bytes], name: str, problems: list[str]) -> Iterator[bytes]:
+    """A table in blocks of whole lines, each with its line feed; the last line gets one if it has none.
+
+    A line longer than `LONGEST_LINE` is cut there, which `problems` says once.
+    """
     rest, skipping, cut = b"", False, False
     for chunk in chunks:
-        *lines, last = (rest + chunk).split(b"\n")
-        for line in lines:
-            if not skipping:
-                cut = cut or len(line) > LONGEST_LINE
-                yield line[:LONGEST_LINE].decode("utf-8", "replace")
-            skipping = False
-        rest = last
-        if len(rest) > LONGEST_LINE or skipping:
-            if not skipping:
-                yield rest[:LONGEST_LINE].decode("utf-8", "replace")
-            skipping, cut, rest = True, True, b""
+        if skipping:
+            end = chunk.find(b"\n") + 1
+            if not end:
+                continue
+            chunk, skipping = chunk[end:], False
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            block, rest = rest + chunk[:end], chunk[end:]
+            if _has_long_line(block):
+                cut = True
+                block = b"".join(line[:LONGEST_LINE] + b"\n" for line in block[:-1].split(b"\n"))
+            yield block
+        else:
+            rest += chunk
+        if len(rest) > LONGEST_LINE:
+            yield rest[:LONGEST_LINE] + b"\n"
+            rest, skipping, cut = b"", True, True
     if rest:
-        cut = cut or len(rest) > LONGEST_LINE
-        yield rest[:LONGEST_LINE].decode("utf-8", "replace")
+        yield rest + b"\n"
     if cut:
         problems.append(f"{name}: lines longer than {LONGEST_LINE} bytes were cut")
+
+
+def text_lines(chunks: Iterable[bytes], name: str, problems: list[str]) -> Iterator[str]:
+    """Lines of a table as text, cut where `line_blocks` cuts them."""
+    for block in line_blocks(chunks, name, problems):
+        for line in block[:-1].split(b"\n"):
+            yield line.decode("utf-8", "replace")
+
+
+def _has_long_line(block: bytes) -> bool:
+    position = 0
+    while len(block) - position > LONGEST_LINE + 1:
+        end = block.rfind(b"\n", position, position + LONGEST_LINE + 1)
+        if end < 0:
+            return True
+        position = end + 1
+    return False

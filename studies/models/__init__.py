@@ -1,4 +1,5 @@
-"""What is recorded about studies. Every table but ``Job``, ``Host`` and the projections is append-only.
+"""What is recorded about studies. Every table but those of ``hosts``, ``jobs``, ``projections`` and
+``stored`` is append-only.
 
 What holds now is derived in ``studies.services``.
 
@@ -10,6 +11,7 @@ What holds now is derived in ``studies.services``.
 ``hosts``     machines with devices, as they last described themselves
 ``projections`` the present state, derived from all of it and never recorded
 ``jobs``      work that workers do: rows that change, their history and results
+``stored``    what is remembered of stored evidence: states, what is on its way, limits
 ``transfer``  tasks and queries of a pool's transfer suite, submissions and their scores
 """
 
@@ -37,6 +39,7 @@ from studies.models.projections import (
     StudyProjection,
 )
 from studies.models.sources import SourceFile
+from studies.models.stored import EvidenceQuota, PendingEvidence, StoredFile
 from studies.models.transfer import (
     TransferPredictions,
     TransferQuery,
@@ -57,6 +60,7 @@ __all__ = [
     "Event",
     "EvidenceBlob",
     "EvidenceFile",
+    "EvidenceQuota",
     "Exclusion",
     "FittedModel",
     "GroupCount",
@@ -67,6 +71,7 @@ __all__ = [
     "MethodTally",
     "ModelArchitecture",
     "NonLaunch",
+    "PendingEvidence",
     "Pool",
     "PoolOutcome",
     "Prediction",
@@ -76,6 +81,7 @@ __all__ = [
     "SeedSlot",
     "SlotProjection",
     "SourceFile",
+    "StoredFile",
     "Study",
     "StudyProjection",
     "TransferPredictions",

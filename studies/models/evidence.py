@@ -9,6 +9,7 @@ from django.db import models
 from rlvram_site.ledger.models import AppendOnlyQuerySet
 from studies.models.base import Sha256Field, StudyRecord
 from studies.models.outcomes import Attempt
+from studies.models.stored import StoredFile
 
 
 class EvidenceBlob(StudyRecord):
@@ -29,15 +30,21 @@ class EvidenceFiles(AppendOnlyQuerySet["EvidenceFile"]):
     """Files of attempts."""
 
     def with_bytes_recorded(self) -> EvidenceFiles:
-        """Each with ``bytes_recorded``: whether the study has recorded the bytes of its hash, whenever."""
+        """Each with ``bytes_recorded``: whether the study has recorded the bytes of its hash, whenever; and
+        with ``known_state`` and ``known_stamp``: how the stored file was found last, null if never."""
         same = EvidenceBlob.objects.filter(study=models.OuterRef("study"), sha256=models.OuterRef("sha256"))
-        return self.annotate(bytes_recorded=models.Exists(same))
+        known = StoredFile.objects.filter(sha256=models.OuterRef("sha256"))
+        return self.annotate(
+            bytes_recorded=models.Exists(same),
+            known_state=models.Subquery(known.values("state")[:1]),
+            known_stamp=models.Subquery(known.values("stamp")[:1]),
+        )
 
 
 class EvidenceFile(StudyRecord):
     """One file of an attempt. Without a ``blob`` only its hash was given then: it stayed private.
 
-    Its bytes may come later under the same hash; ``services.outcomes.evidence_files`` says whether they did.
+    Its bytes may come later under the same hash; ``services.outcomes.evidence_checks`` says whether they did.
     ``late`` files came after the attempt was recorded; its outcome does not rest on them.
     """
 

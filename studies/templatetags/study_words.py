@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 
 from studies.estimation.reasons import Cell, Column, Ref, Table
 from studies.models import Pool
-from studies.services.outcomes.evidence_files import bytes_are_here
+from studies.services.outcomes.evidence_checks import bytes_of
 from studies.text import words
 from studies.text.sentences import feature_words
 
@@ -66,4 +66,4 @@ def _sentence_word(text: str) -> str:
     return feature_words(text) if text.endswith("_gib") else text
 
 
-register.filter("bytes_are_here", bytes_are_here)
+register.filter("bytes_of", bytes_of)

@@ -19,7 +19,7 @@ from studies.figures.slots import SlotGroup, slots_figure
 from studies.models import Attempt, Configuration, PredictionSet, SeedSlot, Study
 from studies.services.errors import UNREADABLE
 from studies.services.outcomes.evidence_files import files_of_attempt
-from studies.services.outcomes.memory_timeline import MemoryTimeline, memory_timeline
+from studies.services.outcomes.memory_timeline import MemoryTimeline, memory_timeline, unreadable_samples
 from studies.services.outcomes.slots import LARGE_COLUMNS, AttemptState, attempt_states, slot_states
 from studies.services.predictions.recorded import fold_sets, panel_set
 from studies.services.scores.folds import FoldRow, load_fold
@@ -233,6 +233,7 @@ def attempt(request: HttpRequest, slug: str, invocation_id: str) -> HttpResponse
         item=_with_role(found),
         configuration=configuration,
         memory=memory,
+        unreadable=unreadable_samples(found),
         memory_figure=_memory_figure(memory, configuration) if memory and configuration else None,
     )
 

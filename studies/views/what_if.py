@@ -38,19 +38,18 @@ class QuestionForm(forms.Form):
 
     def __init__(self, study: Study, models: Mapping[str, Architecture], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        plain = {"required": True}
         self.fields["model"] = forms.ChoiceField(
             label="Model", choices=[(name, name) for name in sorted(models)] + [("", "the one pasted below")],
             required=False,
         )  # fmt: skip
-        self.fields["workload_id"] = forms.CharField(label="Workload", max_length=100, **plain)
-        self.fields["configuration_level"] = forms.CharField(label="Level", max_length=50, **plain)
+        self.fields["workload_id"] = forms.CharField(label="Workload", max_length=100, required=True)
+        self.fields["configuration_level"] = forms.CharField(label="Level", max_length=50, required=True)
         for name in _WHOLE:
             self.fields[name] = forms.IntegerField(
-                label=NAMES.get(name, name.replace("_", " ")), min_value=0, max_value=_LARGEST, **plain
+                label=NAMES.get(name, name.replace("_", " ")), min_value=0, max_value=_LARGEST, required=True
             )
         self.fields["vllm_gpu_memory_utilization"] = forms.FloatField(
-            label=NAMES["vllm_gpu_memory_utilization"], min_value=0, max_value=1, **plain
+            label=NAMES["vllm_gpu_memory_utilization"], min_value=0, max_value=1, required=True
         )
         for name in _SWITCHES:
             self.fields[name] = forms.BooleanField(label=NAMES.get(name, name), required=False)

@@ -293,13 +293,3 @@ def test_people_without_the_staff_role_do_not_get_in(db):
     assert client.get(ADD).status_code == 302
     assert client.post("/admin/studies/exclusion/add/", {}).status_code == 302
     assert Attempt.objects.count() == 0
-
-
-def test_repeated_wrong_passwords_lock_the_door(db):
-    get_user_model().objects.create_user("eve", password="a long pass phrase", is_staff=True)
-    client = Client()
-    for _ in range(6):
-        answer = client.post("/admin/login/", {"username": "eve", "password": "wrong"})
-    assert answer.status_code == 429
-    right = client.post("/admin/login/", {"username": "eve", "password": "a long pass phrase"})
-    assert right.status_code == 429

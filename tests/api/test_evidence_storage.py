@@ -5,14 +5,11 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
-import time
 
 import pytest
-from django.core.management import call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.models import EvidenceBlob
 from studies.services.outcomes import evidence_store
 from studies.services.outcomes.evidence_store import EvidenceTooLarge, WrongHash, store
 
@@ -75,24 +72,3 @@ def test_bytes_and_folder_are_on_the_disk_before_it_says_stored(root, monkeypatc
     monkeypatch.setattr(os, "replace", lambda *names: (order.append("name"), real_replace(*names))[1])
     store([b"bytes"], "a")
     assert order == ["sync", "name", "sync", "sync"]
-
-
-def test_what_killed_uploads_left_is_removed_and_what_is_on_its_way_is_not(root, study, uploader):
-    root.mkdir()
-    old, young = root / "incoming-1-a", root / "incoming-2-b"
-    for path in (old, young):
-        path.write_bytes(b"half")
-    day_ago = time.time() - 25 * 3600
-    os.utime(old, (day_ago, day_ago))
-    kept, lost = b"recorded", b"never recorded"
-    path = f"studies/demo/evidence/{hashlib.sha256(kept).hexdigest()}/"
-    assert uploader.put(path, kept).status_code == 201
-    assert not old.exists()
-    assert young.exists()
-    store([lost], "a")
-    for stored in root.rglob("*.gz"):
-        os.utime(stored, (day_ago, day_ago))
-    fresh = store([b"on its way"], "b").sha256
-    call_command("remove_abandoned_evidence")
-    recorded = EvidenceBlob.objects.get().sha256
-    assert sorted(files(root)) == sorted(["incoming-2-b", f"{recorded}.gz", f"{fresh}.gz"])

@@ -35,6 +35,7 @@ READS = [
     "studies/demo/orders/?program=train",
     "studies/demo/exclusions/",
     "studies/demo/events/",
+    "studies/demo/evidence/",
     "studies/demo/prediction-sets/",
     "studies/demo/predictions/",
     "studies/demo/seals/",

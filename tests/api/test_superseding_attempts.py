@@ -124,7 +124,7 @@ def test_an_entry_under_the_wrong_slot_is_corrected_into_the_right_one(
     assert (new["role"], new["supersedes"], new["slot"]) == ("eligible", "wrong", slots[1])
     states = slot_states(SeedSlot.objects.filter(experiment_id__in=slots[:2]))
     assert sorted(state.tries_used for state in states.values()) == [0, 2]
-    rules = SimpleNamespace(tries=SlotTries(), memory_margin_limit_mib=38_912)
+    rules = SimpleNamespace(tries=SlotTries(), memory_margin_limit_mib=38_912, evaluation_seeds=(1, 2, 3))
     monkeypatch.setattr("studies.services.scores.panel.protocols.rules", lambda study: rules)
     panel = load_panel(Attempt.objects.first().study)
     by_slot = {item.slot.experiment_id: item for row in panel.rows for item in row.slots}

@@ -59,7 +59,7 @@ def record(page, updates, date: str = "") -> str:
 
 def test_the_product_says_what_each_amendment_is(page, live_site, secret):
     page.goto("/admin/login/")
-    page.get_by_label("Username").fill("admin")
+    page.get_by_label("Name").fill("admin")
     page.get_by_label("Password").fill(live_site.password)
     page.get_by_role("button", name="Log in").click()
     assert record(page, amendment_one()) == "amendment"

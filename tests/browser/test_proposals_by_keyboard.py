@@ -32,7 +32,7 @@ def proposed(live_site, tmp_path) -> None:
 def test_move_change_accept_and_reject_without_a_mouse(open_window, live_site):
     page = open_window(1280, 900)
     page.goto(f"/admin/login/?next={ADDRESS}")
-    page.get_by_label("Username").fill("admin")
+    page.get_by_label("Name").fill("admin")
     page.get_by_label("Password").fill(live_site.password)
     page.keyboard.press("Enter")
     page.get_by_text("3 things named in the text wait for a decision").wait_for()

@@ -25,12 +25,16 @@ PAGES = (
 
 def run(name, *arguments, **options):
     out = StringIO()
-    call_command(name, *arguments, stdout=out, **options)
+    try:
+        call_command(name, *arguments, stdout=out, **options)
+    except SystemExit:
+        pytest.fail(out.getvalue())
     return out.getvalue()
 
 
 @pytest.fixture
-def study(db, folder) -> Study:
+def study(transactional_db, folder) -> Study:
+    """Recorded for good: a running job reports over a connection of its own."""
     run("create_study", folder)
     return Study.objects.get()
 

@@ -19,7 +19,7 @@ STEPS = "".join(f"step:{step} - loss:0.1 - training/global_step:{step}\n" for st
 
 def derive(log: str, rule: CompletionRule, exit_code: int | None = 0, **evidence):
     findings = scan_log([log.encode()], "training-7.log", rule)
-    evidence.setdefault("peak", sampled_peak([("gpu-memory-7.csv", ["100,28882"])]))
+    evidence.setdefault("peak", sampled_peak([("gpu-memory-7.csv", [b"100,28882\n"])]))
     return derive_outcome(RunEvidence(logs=(findings,), exit_code=exit_code, **evidence), rule)
 
 
@@ -51,7 +51,7 @@ def test_the_nine_follow_up_invocations_stay_unresolved_whatever_was_sampled(pea
     """Expanded-host follow-up: nine four-GPU invocations exited with 0, had sampled peaks of 38,560 to
     39,842 MiB, and lack the record of their only step (results of the study's archive)."""
     log = "(WorkerDict pid=88) update_actor returned\n(TaskRunner pid=41) weights are synchronized\n"
-    peak = sampled_peak([("gpu-memory-5055846.csv", [f"100,{peak_mib},9", "200,8,7"])])
+    peak = sampled_peak([("gpu-memory-5055846.csv", [f"100,{peak_mib},9\n200,8,7\n".encode()])])
     result = derive(log, CompletionRule(1), 0, peak=peak)
 
     assert (result.outcome, result.diagnosis) == ("unresolved", "missing_completion_evidence")
@@ -62,7 +62,7 @@ def test_the_nine_follow_up_invocations_stay_unresolved_whatever_was_sampled(pea
 
 
 def test_a_completed_run_on_the_margin_is_within_it() -> None:
-    peak = sampled_peak([("gpu-memory-1.csv", ["100,38912"])])
+    peak = sampled_peak([("gpu-memory-1.csv", [b"100,38912\n"])])
     result = derive(STEP_1 + "\n", CompletionRule(1), 0, peak=peak)
 
     assert result.outcome == "completed"

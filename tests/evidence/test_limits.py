@@ -135,7 +135,8 @@ def test_a_small_packed_document_of_nested_lists_takes_no_memory() -> None:
 
 def test_numbers_of_thousands_of_digits_in_samples_are_no_samples() -> None:
     long = "9" * 4000
-    peak = sampled_peak([("a.csv", ["100,5,6", f"{long},5,6", f"200,{long},6", f"-{long},1,1", "300,7,8"])])
+    text = f"100,5,6\n{long},5,6\n200,{long},6\n-{long},1,1\n300,7,8\n"
+    peak = sampled_peak([("a.csv", [text.encode()])])
 
     assert peak.mib == 8
     assert peak.sample_rows == 2
@@ -144,11 +145,11 @@ def test_numbers_of_thousands_of_digits_in_samples_are_no_samples() -> None:
 
 def test_devices_and_rows_are_limited() -> None:
     with pytest.raises(EvidenceError, match=r"a\.csv: columns is 5001, expected at most 1024"):
-        sampled_peak([("a.csv", ["1" + ",2" * 5000])])
+        sampled_peak([("a.csv", [b"1" + b",2" * 5000 + b"\n"])])
     header = "timestamp_ns,step,phase,gpu_index,memory_used_mib,gpu_utilization_pct"
     rows = [f"{number},1,x,{number},5,5" for number in range(samples.MOST_DEVICES + 1)]
     with pytest.raises(EvidenceError, match=r"a\.csv: devices is 'over 1024'"):
-        sampled_peak([("a.csv", [header, *rows])])
+        sampled_peak([("a.csv", ["\n".join([header, *rows, ""]).encode()])])
     with pytest.raises(EvidenceError, match=r"sacct\.txt: rows is 'over 100000'"):
         parse_sacct(["JobID|State", *["7|FAILED"] * 100_001], "sacct.txt")
     _, problems = parse_sacct(["x|y"] * 1000, "sacct.txt")

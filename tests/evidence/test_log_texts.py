@@ -15,7 +15,7 @@ from studies.evidence.samples import sampled_peak
 from tests.evidence.log_cases import CASES, LogCase
 
 ONE_STEP = CompletionRule(steps=1)
-SAMPLED = sampled_peak([("gpu-memory-1.csv", ["100,28882"])])
+SAMPLED = sampled_peak([("gpu-memory-1.csv", [b"100,28882\n"])])
 
 
 def classify(data: bytes, exit_code: int | None = 1) -> DerivedOutcome:

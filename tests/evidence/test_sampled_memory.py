@@ -16,7 +16,9 @@ STEP_NS = 100_000_000
 
 
 def peak_of(*texts: str, **options) -> SampledPeak:
-    files = [(f"gpu-memory-{number}.csv", text.split("\n")) for number, text in enumerate(texts, start=1)]
+    files = [
+        (f"gpu-memory-{number}.csv", [f"{text}\n".encode()]) for number, text in enumerate(texts, start=1)
+    ]
     return sampled_peak(files, **options)
 
 
@@ -189,6 +191,8 @@ def test_the_peak_is_the_largest_sample_however_files_are_split(rows, cut: int) 
 @settings(max_examples=200)
 @given(st.lists(st.one_of(st.text(max_size=60), st.just("100,5,6"), st.just("1,1,rollout,5")), max_size=12))
 def test_any_text_is_read_without_an_error(lines: list[str]) -> None:
-    peak = sampled_peak([("a.csv", lines)], devices={0: "GPU-aa"}, started_ns=0, ended_ns=10)
+    peak = sampled_peak(
+        [("a.csv", ["\n".join([*lines, ""]).encode()])], devices={0: "GPU-aa"}, started_ns=0, ended_ns=10
+    )
 
     assert peak.mib is None or peak.mib >= 0

@@ -30,7 +30,7 @@ def derived(state: str, code: str, log: str = "", exit_code: int | None = 1):
     findings = scan_log([log.encode()], "training.log", CompletionRule(1))
     evidence = RunEvidence(
         logs=(findings,),
-        peak=sampled_peak([("gpu-memory-1.csv", ["100,28882"])]),
+        peak=sampled_peak([("gpu-memory-1.csv", [b"100,28882\n"])]),
         exit_code=exit_code,
         scheduler=rows,
         scheduler_file="sacct.psv",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as etree
 
 import pytest
+from django.contrib.auth.models import Group
 from django.core import mail
 
 from notices.keys import issue_feed_key, unsubscribe_token
@@ -180,6 +181,7 @@ def entries(client, key) -> list[str]:
 
 def test_the_feed_holds_what_is_followed_by_feed(client, person, world, settings):
     settings.PUBLIC_READ = False
+    person.groups.set(Group.objects.filter(name="reviewer"))
     world.witness("before", "2026-03-04")
     watch()
     subscribe(person, issue=world.issue, channel="feed")

@@ -111,7 +111,7 @@ class TestEmptySite:
         assert sentence_of(response) == "Nothing is recorded on this site yet."
         for command in ("load_samples", "import_study PATH", "new_study my-study", "create_study my-study"):
             assert f"python manage.py {command}" in text
-        assert "Open the admin" in text
+        assert "Begin a study of your own" in text
         assert "Log in as staff to load them here" in text
 
     def test_staff_load_the_samples_with_a_button(self, client):

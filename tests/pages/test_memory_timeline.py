@@ -94,10 +94,11 @@ def test_without_samples_there_is_no_figure(client, attempt):
 def test_a_file_that_is_gone_leaves_its_hash(client, attempt):
     upload(attempt, samples(50, 1))
     stored = EvidenceFile.objects.get(attempt=attempt)
-    evidence_store.path_of(stored.sha256).unlink()
+    evidence_store.remove(stored.sha256)
     response = client.get(ADDRESS)
     assert response.status_code == 200
     assert stored.sha256 in response.content.decode()
+    assert "Evidence missing: gpu-memory.csv can’t be read" in text_of(response)
 
 
 def test_margin_and_capacity_are_lines_with_their_numbers_and_the_scale_starts_at_zero():

@@ -17,7 +17,7 @@ COMPOSE = yaml.safe_load(COMPOSE_TEXT)
 SERVICES = COMPOSE["services"]
 OURS = {name: service for name, service in SERVICES.items() if service.get("image") == "rlvram-dashboard"}
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-SECRETS = {"SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD"}
+SECRETS = {"SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD", "SITE_DATABASE_PASSWORD"}
 
 
 def test_there_are_a_site_workers_a_database_and_a_broker():
@@ -27,7 +27,7 @@ def test_there_are_a_site_workers_a_database_and_a_broker():
 
 @pytest.mark.parametrize("name", sorted(SECRETS | {"ALLOWED_HOSTS"}))
 def test_nothing_starts_without_its_secrets(name):
-    uses = re.findall(r"(?<!\$)\$\{" + name + r"([^}]*)\}", COMPOSE_TEXT)
+    uses = re.findall(r"(?<!\$)\$\{" + name + r"(?![A-Z_])([^}]*)\}", COMPOSE_TEXT)
     assert uses
     assert all(use.startswith(":?") and len(use) > 10 for use in uses), uses
 
@@ -85,7 +85,23 @@ def test_the_site_runs_in_production_on_postgresql_and_redis():
     assert environment["RLVRAM_MODE"] == "production"
     assert environment["DATABASE_URL"].startswith("postgresql://")
     assert environment["BROKER_URL"].startswith("redis://")
-    assert all(service["environment"] == environment for service in OURS.values())
+    lasting = [service for name, service in OURS.items() if name != "prepare"]
+    assert all(service["environment"] == environment for service in lasting)
+
+
+def test_the_site_owns_no_table_and_what_prepares_it_does():
+    site, owner = SERVICES["web"]["environment"], SERVICES["prepare"]["environment"]
+    assert site["DATABASE_URL"].startswith("postgresql://rlvram_site:${SITE_DATABASE_PASSWORD:")
+    assert owner["DATABASE_URL"].startswith("postgresql://rlvram:${POSTGRES_PASSWORD:")
+    assert SERVICES["postgres"]["environment"]["POSTGRES_USER"] == "rlvram"
+    assert "SITE_DATABASE_PASSWORD" not in site
+    steps = SERVICES["prepare"]["command"].split(" && ")
+    assert [step.split()[-1] for step in steps[1:2]] == ["rlvram_site"]
+    assert {**owner, "DATABASE_URL": ""} == {
+        **site,
+        "DATABASE_URL": "",
+        "SITE_DATABASE_PASSWORD": owner["SITE_DATABASE_PASSWORD"],
+    }
 
 
 def test_every_variable_that_is_passed_on_is_one_that_the_site_reads():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import re
+import sys
 import tomllib
 
 import pytest
@@ -74,3 +76,18 @@ def test_extras_that_packages_ask_of_each_other_are_pinned_with_their_extras():
             if wanted and of in extras and not asked.extras <= extras[of]:
                 missing.append(f"{name} asks for {asked.name}{sorted(asked.extras)}")
     assert missing == []
+
+
+def test_the_list_of_licences_and_the_bill_of_materials_are_of_the_lock_file():
+    """Made anew by ``python scripts/inventory.py``."""
+    text = (ROOT / "docs" / "licences.md").read_text()
+    listed = dict(re.findall(r"^\| ([\w-]+) \| (\d\S*) \|", text, re.MULTILINE))
+    every = {canonicalize_name(one.name) for one in pinned("requirements.lock")}
+    assert set(listed) == every
+    here = pins("requirements.lock")
+    assert {name: listed[name] for name in here} == here or sys.version_info[:2] != (3, 11)
+    components = json.loads((ROOT / "docs" / "sbom.cdx.json").read_text())["components"]
+    every_pin = [(one.name, str(one.specifier).removeprefix("==")) for one in pinned("requirements.lock")]
+    assert {(canonicalize_name(one["name"]), one["version"]) for one in components} == {
+        (canonicalize_name(name), version) for name, version in every_pin
+    }

@@ -22,7 +22,8 @@ def free_port() -> int:
 class Site:
     """gunicorn with two workers in a process group of its own; the site is imported once for both."""
 
-    def __init__(self) -> None:
+    def __init__(self, **environment: str) -> None:
+        self.environment = environment
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[str] | None = None
@@ -35,7 +36,7 @@ class Site:
             "-c",
             "import os, sys; os.setsid(); from gunicorn.app.wsgiapp import run; run()",
             "--bind", f"127.0.0.1:{self.port}", "--workers", "2", "--preload", "--log-level", "critical",
-            "rlvram_site.wsgi",
+            "rlvram_site.wsgi", **self.environment,
         )  # fmt: skip
         for _ in range(600):
             try:

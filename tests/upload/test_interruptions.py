@@ -15,7 +15,7 @@ import requests
 
 from rlvram_site.ledger.models import LedgerEntry
 from rlvram_site.ledger.verify import unchained, verify_streams
-from studies.models import Attempt, EvidenceBlob
+from studies.models import Attempt, EvidenceBlob, PendingEvidence
 from tests.api.logs import COMPLETED, SAMPLES
 
 COUNT = 400
@@ -86,17 +86,17 @@ def test_a_client_killed_in_the_middle_of_an_upload_goes_on_where_it_ended(site,
 
     for share in shares:
         client = start("run-7")
-        while client.poll() is None and EvidenceBlob.objects.count() < 15 * share:
+        while client.poll() is None and PendingEvidence.objects.count() < 15 * share:
             time.sleep(0.01)
         client.send_signal(signal.SIGKILL)
         client.communicate()
-        sent = EvidenceBlob.objects.count()
+        sent = PendingEvidence.objects.count() + EvidenceBlob.objects.count()
         assert Attempt.objects.count() in (0, 1)
     assert sent > 0
     last = start("run-7")
     out, err = last.communicate()
     assert last.returncode == 0, err
     assert json.loads(out)["outcome"] == "completed"
-    assert EvidenceBlob.objects.count() == 15
+    assert (EvidenceBlob.objects.count(), PendingEvidence.objects.count()) == (15, 0)
     assert Attempt.objects.get().files.count() == 15
     check_ledger(1)

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from admission.services.importing import ImportReport, import_thread
 from admission.thread.export import read_issue, read_timeline
 from admission.thread.reading import ExportError, decode
+from rlvram_site.bounded_files import read_whole
 
 
 class Command(BaseCommand):
@@ -42,7 +43,7 @@ class Command(BaseCommand):
 def read_file(path: Path) -> str:
     """The file's text. Raises ``ExportError`` that names the file."""
     try:
-        return decode(path.read_bytes(), path.name)
+        return decode(read_whole(path), path.name)
     except OSError as error:
         raise ExportError(f"{path}: {error.strerror or error}") from None
 

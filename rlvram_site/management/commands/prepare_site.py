@@ -8,13 +8,29 @@ from pathlib import Path
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
+
+from rlvram_site.disk import is_full, shortage
 
 
 class Command(BaseCommand):
     help = "Migrates the database, collects static files, loads the bundled samples, creates a login."
 
     def handle(self, *args, **options) -> None:
+        if short := shortage():
+            self.stderr.write(f"the disk is nearly full, so uploads will be refused: {short}")
+        try:
+            self._prepare()
+        except (OSError, DatabaseError) as error:
+            if not is_full(error):
+                raise
+            raise CommandError(
+                f"the disk is full: free some space around {settings.DATA_DIR} and start again; "
+                "nothing recorded is lost"
+            ) from error
+
+    def _prepare(self) -> None:
         call_command("migrate", interactive=False, verbosity=0)
         if not _collected():
             call_command("collectstatic", interactive=False, verbosity=0)

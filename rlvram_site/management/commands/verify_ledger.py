@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from rlvram_site.ledger import triggers
@@ -25,7 +27,15 @@ class Command(BaseCommand):
         parser.add_argument("--heads", type=Path, help="heads kept earlier: check that history extends them")
         parser.add_argument("--export-heads", type=Path, help="write the current heads to this new file")
 
+        parser.add_argument(
+            "--evidence", action="store_true", help="read stored evidence, too, and compare its hashes"
+        )
+        parser.add_argument("--older-than", metavar="DAYS", help="evidence not checked for so many days")
+        parser.add_argument("--limit", metavar="N", help="so many files of evidence at most")
+
     def handle(self, *args, stream: str, heads: Path | None, export_heads: Path | None, **options) -> None:
+        if not options["evidence"] and (options["older_than"] or options["limit"]):
+            raise CommandError("--older-than and --limit choose evidence: expected --evidence with them")
         try:
             kept = read_heads(heads) if heads else []
         except HeadsFileError as error:
@@ -58,10 +68,22 @@ class Command(BaseCommand):
             if stream:
                 raise CommandError(f"no stream starts with {stream!r}")
             self.stdout.write("nothing is recorded yet")
+        if options["evidence"]:
+            self._verify_evidence(problems, options)
         if problems:
             raise CommandError(f"{len(problems)} broken; the first: {problems[0]}")
         if export_heads:
             self._export(export_heads, json.dumps(heads_document(found), indent=1) + "\n")
+
+    def _verify_evidence(self, problems: list[str], options: dict[str, Any]) -> None:
+        chosen = [
+            f"--{name.replace('_', '-')}={options[name]}" for name in ("older_than", "limit") if options[name]
+        ]
+        try:
+            call_command("verify_evidence", *chosen, stdout=self.stdout, stderr=self.stderr)
+        except CommandError as error:
+            problems.append(str(error))
+            self.stdout.write(f"BROKEN  {error}")
 
     def _broken(self, problems: list[str], line: str) -> None:
         problems.append(line)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from studies.models import Attempt, Event, EvidenceFile, Exclusion
-from studies.services.outcomes.evidence_files import bytes_are_here
+from studies.services.outcomes.evidence_checks import Bytes, bytes_of
 
 
 class AttemptSerializer(serializers.ModelSerializer):
@@ -60,13 +61,25 @@ class EvidenceFileSerializer(serializers.ModelSerializer):
     stored = serializers.SerializerMethodField(
         help_text="Whether its bytes are here: they came with it, or later under the same sha256"
     )
+    bytes = serializers.SerializerMethodField(
+        help_text="What there is of its bytes; damaged: what is stored has another sha256"
+    )
 
     class Meta:
         model = EvidenceFile
-        fields = ["name", "kind", "sha256", "size_bytes", "stored", "late", "recorded_at"]
+        fields = ["name", "kind", "sha256", "size_bytes", "stored", "bytes", "late", "recorded_at"]
 
     def get_stored(self, row: EvidenceFile) -> bool:
-        return bytes_are_here(row)
+        return self._state(row).readable
+
+    @extend_schema_field(serializers.ChoiceField(choices=[str(state) for state in Bytes]))
+    def get_bytes(self, row: EvidenceFile) -> str:
+        return str(self._state(row))
+
+    def _state(self, row: EvidenceFile) -> Bytes:
+        if not hasattr(row, "bytes_state"):
+            row.bytes_state = bytes_of(row)  # type: ignore[attr-defined]
+        return row.bytes_state  # type: ignore[attr-defined]
 
 
 class EvidenceFilesSerializer(serializers.Serializer):
@@ -159,6 +172,21 @@ class BatchResultSerializer(serializers.Serializer):
     recorded = serializers.IntegerField()
     unchanged = serializers.IntegerField()
     attempts = RecordedSerializer(many=True)
+
+
+class EvidenceSummarySerializer(serializers.Serializer):
+    """Sizes are those of the files as they were sent."""
+
+    files = serializers.IntegerField(help_text="Recorded files")
+    size_bytes = serializers.IntegerField(help_text="Their bytes")
+    pending_files = serializers.IntegerField(help_text="Sent, and named by no attempt yet")
+    pending_bytes = serializers.IntegerField()
+    limit_bytes = serializers.IntegerField(
+        allow_null=True, help_text="What the study may have; null: no limit"
+    )
+    unchecked = serializers.IntegerField(help_text="Recorded files whose hash was not made anew yet")
+    damaged = serializers.IntegerField()
+    missing = serializers.IntegerField()
 
 
 class BlobSerializer(serializers.Serializer):

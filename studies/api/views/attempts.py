@@ -15,7 +15,7 @@ from rest_framework.exceptions import NotFound, PermissionDenied, ValidationErro
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from rlvram_site.api.errors import TooLarge
+from rlvram_site.api.errors import OverQuota, TooLarge
 from rlvram_site.api.keys import Scope
 from rlvram_site.api.parsers import DEEPEST, BoundedJSONParser, BoundedMultiPartParser
 from rlvram_site.api.permissions import scopes_of
@@ -38,7 +38,8 @@ from studies.api.views.base import StudyDetail, StudyTable, StudyView, refuse
 from studies.models import Attempt, SlotProjection
 from studies.services.errors import UploadRefused
 from studies.services.outcomes.attempts import AttemptUpload, FileEntry, record_attempts
-from studies.services.outcomes.evidence_files import files_of_attempt, keep_blob, not_read
+from studies.services.outcomes.evidence_bytes import QuotaExceeded, take_bytes
+from studies.services.outcomes.evidence_files import files_of_attempt, not_read
 from studies.services.outcomes.evidence_store import EvidenceTooLarge
 from studies.services.outcomes.slots import attempt_states, slot_states
 from studies.services.outcomes.verdict import verdict_of
@@ -104,6 +105,8 @@ class AttemptList(_States, StudyTable):
             raise refuse(error) from error
         except EvidenceTooLarge as error:
             raise TooLarge(str(error)) from error
+        except QuotaExceeded as error:
+            raise OverQuota(str(error)) from error
         row = recorded.row or self.get_queryset().get(pk=recorded.attempt_id)
         receipt = _receipt(row, recorded.new) | {
             "page": request.build_absolute_uri(reverse("attempt", args=[study.slug, row.invocation_id])),
@@ -276,8 +279,8 @@ def _uploaded(request: Request) -> Iterator[tuple[str, UploadedFile]]:
 
 def _keep(study: Any, kind: str, item: UploadedFile) -> FileEntry:
     name = item.name or "file"
-    blob, _ = keep_blob(study, item.chunks(_CHUNK), name)
-    return file_entry(name, kind, blob.sha256, blob.size_bytes, stored=True)
+    kept, _ = take_bytes(study, item.chunks(_CHUNK), name)
+    return file_entry(name, kind, kept.sha256, kept.size_bytes, stored=True)
 
 
 def _distinct(files: list[FileEntry]) -> list[FileEntry]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
+from typing import IO
 
 from django.db.models import QuerySet
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -13,7 +15,7 @@ from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from rlvram_site.api.errors import Conflict, TooLarge, Unmet
+from rlvram_site.api.errors import Conflict, OverQuota, TooLarge, Unmet
 from rlvram_site.api.etags import matches
 from rlvram_site.api.keys import ApiKey, Scope
 from rlvram_site.api.parsers import RawParser, announced_length, raw_chunks
@@ -25,14 +27,16 @@ from studies.api.serializers.outcomes import (
     EventSerializer,
     EvidenceFileSerializer,
     EvidenceFilesSerializer,
+    EvidenceSummarySerializer,
     ExclusionSerializer,
 )
 from studies.api.serializers.uploads import ExclusionUploadSerializer, LateFilesSerializer
 from studies.api.views.base import StudyTable, StudyView
-from studies.models import Attempt, Event, EvidenceBlob, EvidenceFile, Exclusion, Study
-from studies.services.outcomes import evidence_store
+from studies.models import Attempt, Event, EvidenceFile, Exclusion, Study
 from studies.services.outcomes.corrections import ExclusionConflict, exclude, lift
-from studies.services.outcomes.evidence_files import FileConflict, add_late_files, keep_blob
+from studies.services.outcomes.evidence_bytes import QuotaExceeded, known_sizes, take_bytes, usage
+from studies.services.outcomes.evidence_checks import EvidenceUnavailable, open_whole, standing
+from studies.services.outcomes.evidence_files import FileConflict, add_late_files
 from studies.services.outcomes.evidence_store import EvidenceTooLarge, WrongHash
 
 _CHUNK = 1 << 20
@@ -52,21 +56,19 @@ class EvidenceBytes(StudyView):
     def put(self, request: Request, *args, **kwargs) -> HttpResponseBase:
         sha256 = self.kwargs["sha256"]
         wanted = request.headers.get("If-None-Match", "")
-        if (
-            wanted
-            and matches(wanted, quote_etag(sha256))
-            and EvidenceBlob.objects.filter(study=self.study, sha256=sha256).exists()
-        ):
+        if wanted and matches(wanted, quote_etag(sha256)) and known_sizes(self.study, [sha256]):
             raise Unmet("The bytes are here already, and If-None-Match asked for a new record.")
         if not announced_length(request):
             raise ValidationError({"body": ["is empty or has no Content-Length, expected the file's bytes"]})
         try:
-            blob, new = keep_blob(self.study, raw_chunks(request), sha256, announced_sha256=sha256)
+            kept, new = take_bytes(self.study, raw_chunks(request), sha256, announced_sha256=sha256)
         except WrongHash as error:
             raise ValidationError({"sha256": [str(error)]}) from error
         except EvidenceTooLarge as error:
             raise TooLarge(str(error)) from error
-        return Response(BlobSerializer(blob).data, status=201 if new else 200)
+        except QuotaExceeded as error:
+            raise OverQuota(str(error)) from error
+        return Response(BlobSerializer(kept).data, status=201 if new else 200)
 
     @extend_schema(
         responses={
@@ -77,8 +79,8 @@ class EvidenceBytes(StudyView):
     )
     def get(self, request: Request, *args, **kwargs) -> HttpResponseBase:
         sha256 = self.kwargs["sha256"]
-        blob = EvidenceBlob.objects.filter(study=self.study, sha256=sha256).first()
-        if blob is None or not evidence_store.path_of(sha256).exists():
+        size = known_sizes(self.study, [sha256]).get(sha256)
+        if size is None:
             raise NotFound(f"There are no bytes with the sha256 {sha256} here.")
         headers = {
             # Whatever the bytes are, a browser must neither run nor render them.
@@ -87,32 +89,47 @@ class EvidenceBytes(StudyView):
         }  # fmt: skip
         if matches(request.headers.get("If-None-Match", ""), headers["ETag"]):
             return HttpResponse(status=304, headers=headers)
+        try:
+            source = open_whole(sha256)
+        except EvidenceUnavailable as error:
+            # A client that finds them absent sends them again, and then they are whole.
+            raise NotFound(f"{str(error).capitalize()}.", code=f"evidence_{error.state}") from error
         if_range = request.headers.get("If-Range", headers["ETag"])
-        span = (
-            wanted_range(request.headers.get("Range", ""), blob.size_bytes)
-            if if_range == headers["ETag"]
-            else None
-        )
+        span = wanted_range(request.headers.get("Range", ""), size) if if_range == headers["ETag"] else None
         if span is not None and not span:
-            headers["Content-Range"] = f"bytes */{blob.size_bytes}"
+            headers["Content-Range"] = f"bytes */{size}"
+            source.close()
             return HttpResponse(status=416, headers=headers)
         if span:
-            headers["Content-Range"] = f"bytes {span.start}-{span.stop - 1}/{blob.size_bytes}"
-        asked = range(blob.size_bytes) if span is None else span
+            headers["Content-Range"] = f"bytes {span.start}-{span.stop - 1}/{size}"
+        asked = range(size) if span is None else span
         headers["Content-Length"] = str(len(asked))
+        if request.method == "HEAD":
+            source.close()
         return StreamingHttpResponse(
-            [] if request.method == "HEAD" else _bytes(sha256, asked),
+            [] if request.method == "HEAD" else _bytes(source, asked),
             status=200 if span is None else 206, content_type="application/octet-stream", headers=headers,
         )  # fmt: skip
 
 
-def _bytes(sha256: str, asked: range) -> Iterator[bytes]:
-    with evidence_store.open_stored(sha256) as source:
+def _bytes(source: IO[bytes], asked: range) -> Iterator[bytes]:
+    with source:
         source.seek(asked.start)
         left = len(asked)
         while left and (chunk := source.read(min(_CHUNK, left))):
             left -= len(chunk)
             yield chunk
+
+
+class EvidenceSummary(StudyView):
+    """How much evidence the study has and may have, and how it was found when it was last checked."""
+
+    serializer_class = EvidenceSummarySerializer
+
+    @extend_schema(operation_id="studies_evidence_summary")
+    def get(self, request: Request, *args, **kwargs) -> HttpResponseBase:
+        used, found = usage(self.study), standing(self.study.pk)
+        return Response(EvidenceSummarySerializer({**asdict(used), **asdict(found)}).data)
 
 
 class AttemptFiles(StudyTable):

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from rlvram_site.bounded_files import read_whole
 from rlvram_site.ledger.chain import acting
 from studies.estimation.errors import EstimationError
 from studies.services.errors import ServiceError
@@ -78,7 +79,7 @@ class Command(BaseCommand):
         try:
             pool = the_pool(options["pool"])
             suite = load_suite(pool)
-            predictions = check(suite, parse_rows(path.read_bytes()), options["track"])
+            predictions = check(suite, parse_rows(read_whole(path)), options["track"])
             document = score_suite(suite, predictions, options["track"])
             if options["record"]:
                 with acting(options["author"]):

@@ -20,6 +20,8 @@ from studies.evidence.report import as_data
 from studies.models import Attempt, EvidenceBlob, EvidenceFile, Protocol, SeedSlot, Study
 from studies.services.errors import UploadConflict, UploadProblem, UploadRefused
 from studies.services.outcomes.derivation import Observed, UploadedFile, completion_rule, derive
+from studies.services.outcomes.evidence_bytes import blobs_for, forget_pending
+from studies.services.outcomes.evidence_checks import EvidenceUnavailable
 from studies.services.plan.slot_names import unknown_slot
 
 _LONGEST_REASON = 500
@@ -105,15 +107,20 @@ def record_attempts(study: Study, uploads: Sequence[AttemptUpload]) -> list[Reco
     recorded: dict[str, Attempt] = {}
     if new:
         rows = _rows(study, batch, new)
-        files = [item for name in new for item in _file_rows(study, rows[name], batch.uploads[name])]
         with transaction.atomic():
             # One writer of a study at a time: what is not there now cannot appear before the rows stand.
             stream = lock_stream(study.stream)
             found |= _known(study, batch, new)
             recorded = {name: rows[name] for name in new if name not in found}
             _supersede(study, batch, recorded)
-            kept = [item for item in files if item.attempt.invocation_id in recorded]
-            record_all([*recorded.values(), *kept], locked=stream)
+            blobs, sent = _bytes(study, batch, recorded)
+            files = [
+                item
+                for name, row in recorded.items()
+                for item in _file_rows(study, row, batch.uploads[name], blobs)
+            ]
+            record_all([*sent, *recorded.values(), *files], locked=stream)
+            forget_pending(study, blobs)
     return [
         Recorded(name, row.pk, True, row)
         if (row := recorded.get(name := item.invocation_id))
@@ -213,6 +220,8 @@ def _rows(study: Study, batch: _Batch, names: Sequence[str]) -> dict[str, Attemp
             rows[name] = _row(study, upload, slot_id, rules[steps], batch.digests[name])
         except EvidenceError as error:
             problems.append(UploadProblem(batch.places[name], error.field, str(error)))
+        except EvidenceUnavailable as error:
+            problems.append(UploadProblem(batch.places[name], "files", f"{error}: send the bytes again"))
     if problems:
         raise UploadRefused(problems)
     return rows
@@ -338,13 +347,27 @@ def _recordable(value: Any) -> Any:
     return value
 
 
-def _file_rows(study: Study, attempt: Attempt, upload: AttemptUpload) -> list[EvidenceFile]:
-    hashes = [item.sha256 for item in upload.files if item.stored]
-    blobs = (
-        {row.sha256: row for row in EvidenceBlob.objects.filter(study=study, sha256__in=hashes)}
-        if hashes
-        else {}
-    )
+def _bytes(
+    study: Study, batch: _Batch, names: Iterable[str]
+) -> tuple[dict[str, EvidenceBlob], list[EvidenceBlob]]:
+    """The stored bytes that these uploads name, by sha256, and the new ones. The stream is locked."""
+    files = [(name, item) for name in names for item in batch.uploads[name].files]
+    blobs, sent = blobs_for(study, (item.sha256 for _, item in files))
+    gone = [
+        UploadProblem(
+            batch.places[name], "files", f"{item.name}: its bytes are not here any more, send them again"
+        )
+        for name, item in files
+        if item.stored and item.sha256 not in blobs
+    ]
+    if gone:
+        raise UploadRefused(gone)
+    return blobs, sent
+
+
+def _file_rows(
+    study: Study, attempt: Attempt, upload: AttemptUpload, blobs: Mapping[str, EvidenceBlob]
+) -> list[EvidenceFile]:
     return [
         EvidenceFile(
             study=study, attempt=attempt, blob=blobs[item.sha256] if item.stored else None, name=item.name,

@@ -1,4 +1,4 @@
-"""Recording evidence: bytes of a study, and files that come after their attempt was recorded."""
+"""Files of attempts: those that come after their attempt was recorded, and what a receipt says of them."""
 
 from __future__ import annotations
 
@@ -8,33 +8,15 @@ from django.db import transaction
 from django.db.models import Prefetch
 
 from host.kinds import TAIL
-from rlvram_site.ledger.chain import lock_stream, record, record_all
-from studies.models import Attempt, EvidenceBlob, EvidenceFile, Study
+from rlvram_site.ledger.chain import lock_stream, record_all
+from studies.models import Attempt, EvidenceFile
 from studies.services.errors import ServiceError
-from studies.services.outcomes import evidence_store
 from studies.services.outcomes.attempts import FileEntry
+from studies.services.outcomes.evidence_bytes import blobs_for, forget_pending
 
 
 class FileConflict(ServiceError):
     """The attempt already has a file of that name with other bytes; nothing was changed."""
-
-
-def keep_blob(
-    study: Study, chunks: Iterable[bytes], name: str, announced_sha256: str | None = None
-) -> tuple[EvidenceBlob, bool]:
-    """Store bytes and record that the study has them; the same bytes again find the same row.
-
-    Raises ``WrongHash`` if the bytes are not the announced ones, ``EvidenceTooLarge`` above a limit.
-    """
-    stored = evidence_store.store(chunks, name, announced_sha256)
-    with transaction.atomic():
-        lock_stream(study.stream)
-        blob = EvidenceBlob.objects.filter(study=study, sha256=stored.sha256).first()
-        if blob is not None:
-            return blob, False
-        blob = EvidenceBlob(study=study, sha256=stored.sha256, size_bytes=stored.size_bytes)
-        record(blob)
-        return blob, True
 
 
 def add_late_files(attempt: Attempt, entries: Sequence[FileEntry]) -> list[tuple[EvidenceFile, bool]]:
@@ -46,12 +28,7 @@ def add_late_files(attempt: Attempt, entries: Sequence[FileEntry]) -> list[tuple
     with transaction.atomic():
         lock_stream(attempt.study.stream)
         have = {row.name: row for row in attempt.files.all()}
-        blobs = {
-            row.sha256: row
-            for row in EvidenceBlob.objects.filter(
-                study=attempt.study, sha256__in=[e.sha256 for e in entries]
-            )
-        }
+        blobs, sent = blobs_for(attempt.study, [entry.sha256 for entry in entries])
         result: list[tuple[EvidenceFile, bool]] = []
         for entry in entries:
             row = have.get(entry.name)
@@ -68,28 +45,13 @@ def add_late_files(attempt: Attempt, entries: Sequence[FileEntry]) -> list[tuple
                 result.append((row, True))
             else:
                 result.append((row, False))
-        record_all([row for row, new in result if new])
+        record_all([*sent, *(row for row, new in result if new)])
+        forget_pending(attempt.study, blobs)
     return result
 
 
-def bytes_are_here(file: EvidenceFile) -> bool:
-    """Whether the file's bytes can be read here: they came with it, or later under the same hash.
-
-    A file from ``EvidenceFile.objects.with_bytes_recorded()`` costs no query.
-    """
-    recorded = getattr(file, "bytes_recorded", None)
-    if recorded is None:
-        recorded = has_bytes(file.study_id, file.sha256)
-    return recorded and evidence_store.path_of(file.sha256).exists()
-
-
-def has_bytes(study_id: int, sha256: str) -> bool:
-    """Whether the study has recorded bytes with this sha256."""
-    return EvidenceBlob.objects.filter(study=study_id, sha256=sha256).exists()
-
-
 def files_of_attempt() -> Prefetch:
-    """An attempt's files with all that ``bytes_are_here`` asks for, in one query for them all."""
+    """An attempt's files with all that ``bytes_of`` asks for, in one query for them all."""
     return Prefetch("files", EvidenceFile.objects.with_bytes_recorded())
 
 
@@ -102,16 +64,3 @@ def not_read(entries: Iterable[FileEntry]) -> Iterator[tuple[str, str]]:
             yield entry.name, "kept, but its name says no kind of evidence"
         elif entry.name.startswith(TAIL):
             yield entry.name, "only its end was sent"
-
-
-def remove_unrecorded(older_than_seconds: float) -> int:
-    """Remove stored files that no study has recorded, and what killed uploads left. Returns their number.
-
-    Younger ones stay: bytes are stored first and recorded after. Stored again, a file is young again.
-    """
-    number = evidence_store.remove_abandoned(older_than_seconds)
-    for sha256 in evidence_store.stored_before(older_than_seconds):
-        if not EvidenceBlob.objects.filter(sha256=sha256).exists():
-            evidence_store.remove(sha256)
-            number += 1
-    return number

@@ -9,7 +9,7 @@ from typing import IO, cast
 
 from host.kinds import whole_of
 from studies.evidence.errors import EvidenceError
-from studies.services.outcomes import evidence_store
+from studies.services.outcomes.evidence_checks import open_whole
 
 MOST_PARTS = 64
 
@@ -24,10 +24,10 @@ class WholeFile:
     def open(self) -> IO[bytes]:
         """Its bytes from the start; of several parts, gzip files one behind the other.
 
-        Raises ``FileNotFoundError`` if they are not here any more.
+        Raises ``EvidenceUnavailable`` if they are not here any more or are damaged, ``StoreUnreachable``.
         """
         if len(self.parts) == 1:
-            return evidence_store.open_stored(self.parts[0])
+            return open_whole(self.parts[0])
         return cast("IO[bytes]", io.BufferedReader(_Chain(self.parts)))
 
 
@@ -72,7 +72,7 @@ class _Chain(io.RawIOBase):
             if self._now is None:
                 if not self._waiting:
                     return 0
-                self._now = evidence_store.open_stored(self._waiting.pop())
+                self._now = open_whole(self._waiting.pop())
             chunk = self._now.read(len(buffer))
             if chunk:
                 buffer[: len(chunk)] = chunk

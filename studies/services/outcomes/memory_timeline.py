@@ -11,9 +11,9 @@ from itertools import islice
 from typing import IO, Any, cast
 
 from studies.evidence.errors import EvidenceError
-from studies.evidence.samples import SampleRow, read_rows
+from studies.evidence.sample_rows import SampleRow, read_rows
 from studies.models import Attempt, EvidenceFile
-from studies.services.outcomes.evidence_files import bytes_are_here
+from studies.services.outcomes.evidence_checks import Bytes, bytes_of
 from studies.services.outcomes.evidence_parts import WholeFile, whole_files
 
 MOST_ROWS = 500_000
@@ -63,9 +63,21 @@ def memory_timeline(attempt: Attempt) -> MemoryTimeline | None:
     return _timeline(sent.splitlines(), "sent with the record") if sent else None
 
 
+def unreadable_samples(attempt: Attempt) -> list[tuple[str, str]]:
+    """Files of samples whose bytes should be here and can't be read: name, and which way."""
+    found = [
+        (file.name, bytes_of(file)) for file in attempt.files.all() if file.kind == EvidenceFile.Kind.SAMPLES
+    ]
+    return [
+        (name, str(state))
+        for name, state in found
+        if state in (Bytes.DAMAGED, Bytes.MISSING, Bytes.UNREACHABLE)
+    ]
+
+
 def _stored_samples(attempt: Attempt) -> list[WholeFile]:
     samples = [file for file in attempt.files.all() if file.kind == EvidenceFile.Kind.SAMPLES]
-    here = [file for file in samples if bytes_are_here(file)]
+    here = [file for file in samples if bytes_of(file).readable]
     try:
         return whole_files((file.name, file.sha256) for file in here)
     except EvidenceError:  # parts that came later need not be all of them

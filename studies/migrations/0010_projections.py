@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('studies', '0008_hosts_belong_to_keys'),
+        ('studies', '0009_stored_evidence'),
     ]
 
     operations = [

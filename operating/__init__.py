@@ -1,0 +1,1 @@
+"""What keeps the site going for years: backups, metrics, logs, health."""

@@ -1,0 +1,12 @@
+from django.apps import AppConfig
+
+
+class OperatingConfig(AppConfig):
+    name = "operating"
+    verbose_name = "Operating"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from operating import tracing
+
+        tracing.connect()

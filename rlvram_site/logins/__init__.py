@@ -1,0 +1,1 @@
+"""How people come in: limits on guessing, two steps, and an identity provider of one's own."""

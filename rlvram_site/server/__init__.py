@@ -1,0 +1,1 @@
+"""How the site is served: gunicorn's settings, and its worker with a limit on waiting."""
