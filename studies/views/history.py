@@ -6,13 +6,14 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from rlvram_site.as_of import AsOfError, parse_as_of
+from rlvram_site.as_of import AsOfError, as_of_text, parse_as_of
 from studies.figures.panel import panel_figure
 from studies.figures.timeline import HistoryBin, HistoryMark, binned_figure, history_figure
 from studies.models import Allocation, Amendment, Attempt, Event, Exclusion, NonLaunch, Protocol, Study
@@ -77,7 +78,10 @@ def history(request: HttpRequest, slug: str) -> HttpResponse:
         found = _long if is_long(study) else _whole
         context = {**found(request, study, as_of), **_panel(numbers, study, as_of)}
         context["sentence"] = _sentence(context, seal_state(study), numbers, as_of)
-    response = study_page(request, study, "history", form=form, as_of=as_of, **context)
+    as_of_query = urlencode({"as_of": as_of_text(as_of)}) if as_of else ""
+    response = study_page(
+        request, study, "history", form=form, as_of=as_of, as_of_query=as_of_query, **context
+    )
     response.status_code = 400 if form.errors else 200
     return response
 
@@ -85,7 +89,7 @@ def history(request: HttpRequest, slug: str) -> HttpResponse:
 def _whole(request: HttpRequest, study: Study, as_of: dt.datetime | None) -> dict[str, Any]:
     """All records by time."""
     items = timeline(study)
-    sealed_at = _sealed_at(study)
+    sealed_at = sealed_at_of(study)
     page = Paginator(items, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     return {
         "figure": history_figure([_moment(item) for item in items], sealed_at=sealed_at, as_of=as_of)
@@ -101,7 +105,7 @@ def _whole(request: HttpRequest, study: Study, as_of: dt.datetime | None) -> dic
 
 def _long(request: HttpRequest, study: Study, as_of: dt.datetime | None) -> dict[str, Any]:
     """Some records in the ledger's order, and all of them in bins."""
-    sealed_at = _sealed_at(study)
+    sealed_at = sealed_at_of(study)
     text = request.GET.get("after", "")
     found = page_after(
         study, int(text) if text.isdecimal() and len(text) < PLACE_DIGITS else 0, ITEMS_PER_PAGE
@@ -117,7 +121,8 @@ def _long(request: HttpRequest, study: Study, as_of: dt.datetime | None) -> dict
     }
 
 
-def _sealed_at(study: Study) -> dt.datetime | None:
+def sealed_at_of(study: Study) -> dt.datetime | None:
+    """When the panel's predictions were first sealed; None while they are not."""
     chosen = panel_set(study)
     seal = chosen.seals.order_by("pk").first() if chosen else None
     return seal.sealed_at if seal else None
@@ -151,10 +156,14 @@ def _moment(item: HistoryItem) -> HistoryMark:
 
 
 def _line(study: Study, item: HistoryItem, sealed_at: dt.datetime | None, as_of: dt.datetime | None) -> Line:
-    ground = ""
-    if sealed_at is not None:
-        ground = "before" if item.at < sealed_at else "seal" if item.lane == SEALS else "after"
-    return Line(item, ground, as_of is None or item.known_at <= as_of, _link(study, item))
+    return Line(item, ground_of(item, sealed_at), as_of is None or item.known_at <= as_of, _link(study, item))
+
+
+def ground_of(item: HistoryItem, sealed_at: dt.datetime | None) -> str:
+    """On which side of the seal it lies: ``before``, ``seal`` or ``after``; empty while nothing is sealed."""
+    if sealed_at is None:
+        return ""
+    return "before" if item.at < sealed_at else "seal" if item.lane == SEALS else "after"
 
 
 def _link(study: Study, item: HistoryItem) -> str:

@@ -31,18 +31,20 @@ def unscored(request: HttpRequest, slug: str) -> HttpResponse:
     waiting = in_panel_order(study).filter(unscored=True).values_list("pk", flat=True)
     page = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
     rows = [
-        (line, _approved_by(line), _missing(line), what_would_resolve(line)) for line in lines(panel, page)
+        (line, approved_by(line), missing_seeds(line), what_would_resolve(line))
+        for line in lines(panel, page)
     ]
     return study_page(
         request, study, "unscored", panel=panel, sentence=sentence, rows=rows, page_of_rows=page
     )
 
 
-def _approved_by(line: PanelLine) -> list[str]:
+def approved_by(line: PanelLine) -> list[str]:
+    """The methods that approve the configuration while it is unscored."""
     return [method for method, state in line.cells.items() if state in UNSCORED_APPROVALS]
 
 
-def _missing(line: PanelLine) -> list[tuple[str, str]]:
+def missing_seeds(line: PanelLine) -> list[tuple[str, str]]:
     """The unresolved seeds by reason, ``("151, 152", "host memory …")``."""
     by_reason: dict[str, list[str]] = {}
     for slot in line.unresolved_slots:

@@ -50,11 +50,16 @@ def test_another_page_of_a_list_is_another_page(client, sample_studies):
 
 
 def test_somebody_who_is_logged_in_gets_a_page_of_their_own(client, admin_client, sample_studies):
-    client.get(PAGE)
-    answer = admin_client.get(PAGE)
-    assert "ETag" not in answer
+    everybodys = client.get(PAGE)["ETag"]
+    answer = admin_client.get(PAGE, HTTP_IF_NONE_MATCH=everybodys)
+    assert answer.status_code == 200
+    assert answer.get("ETag") != everybodys
     assert "Log out" in answer.content.decode()
     assert "Log out" not in client.get(PAGE).content.decode()
+
+
+def test_a_page_that_says_which_files_are_there_is_made_each_time(client, sample_studies):
+    assert "ETag" not in client.get(f"{PAGE}evidence/")
 
 
 def test_a_page_that_is_not_there_is_not_remembered(client, sample_studies):

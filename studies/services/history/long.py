@@ -57,6 +57,15 @@ def page_after(study: Study, place: int, size: int) -> LedgerPage:
     return LedgerPage(items_of(study, shown), shown[-1].sequence if len(links) > size else None)
 
 
+def every_item(study: Study, size: int) -> Iterator[HistoryItem]:
+    """All items in the ledger's order, read ``size`` at a time."""
+    place: int | None = 0
+    while place is not None:
+        page = page_after(study, place, size)
+        yield from page.items
+        place = page.after
+
+
 @dataclass(frozen=True)
 class Bin:
     """How many records of one lane fall into one unit of time."""
