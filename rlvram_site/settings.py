@@ -136,7 +136,8 @@ if urlsplit(BROKER_URL).scheme not in {"filesystem", "redis", "rediss"}:
         "expected filesystem://localhost or redis://HOST:PORT/DB"
     )
 
-# Where answers and counts of requests are remembered. Several processes share them only through Redis.
+# Where answers and counts of requests are remembered. All machines share them through Redis; without it the
+# processes of one machine still count requests together.
 _cache_url = _read(env.str, "CACHE_URL", default="")
 if not _cache_url and not EMBEDDED and urlsplit(BROKER_URL).scheme != "filesystem":
     _cache_url = BROKER_URL
@@ -144,7 +145,10 @@ if not _cache_url:
     CACHES: dict[str, dict[str, Any]] = {
         "default": {
             "BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 500},
-        }
+        },
+        "rates": {
+            "BACKEND": "rlvram_site.counts_file.CountsFile", "LOCATION": str(DATA_DIR / "rates.sqlite3"),
+        },
     }  # fmt: skip
 elif urlsplit(_cache_url).scheme in {"redis", "rediss"}:
     CACHES = {
@@ -153,6 +157,7 @@ elif urlsplit(_cache_url).scheme in {"redis", "rediss"}:
             "KEY_PREFIX": "rlvram",
         }
     }  # fmt: skip
+    CACHES["rates"] = CACHES["default"]
 else:
     raise ImproperlyConfigured(
         f"CACHE_URL starts with {urlsplit(_cache_url).scheme!r}; expected redis://HOST:PORT/DB"
@@ -543,7 +548,8 @@ EVIDENCE_CHECK_DAYS = _read(env.int, "EVIDENCE_CHECK_DAYS", default=7, validate=
 EVIDENCE_GRACE_HOURS = _read(env.int, "EVIDENCE_GRACE_HOURS", default=24, validate=_positive)
 # Below so much free space uploads are refused, so that what runs can go on and end.
 DISK_RESERVE_BYTES = _read(env.int, "DISK_RESERVE_MIB", default=256, validate=validate.Range(min=0)) * _MIB
-# Per key, person or address; 0 means no limit. Several workers share a count only through a shared cache.
+# Per key, person or address; 0 means no limit. The processes of one machine count together, several machines
+# through CACHE_URL.
 API_READS_PER_MINUTE = _read(env.int, "API_READS_PER_MINUTE", default=3000, validate=validate.Range(min=0))
 API_WRITES_PER_MINUTE = _read(env.int, "API_WRITES_PER_MINUTE", default=3000, validate=validate.Range(min=0))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from django.conf import settings
-from django.core.cache import cache
+from django.core.cache import caches
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.throttling import BaseThrottle
 
@@ -26,11 +26,7 @@ class MinuteThrottle(BaseThrottle):
         now = time.time()
         self._left = WINDOW - now % WINDOW
         key = f"api-rate:{'read' if read else 'write'}:{self._who(request)}:{int(now // WINDOW)}"
-        cache.add(key, 0, WINDOW * 2)
-        try:
-            return cache.incr(key) <= limit
-        except ValueError:  # the cache forgot it meanwhile
-            return True
+        return _counted(key) <= limit
 
     def wait(self) -> float:
         return self._left
@@ -41,3 +37,17 @@ class MinuteThrottle(BaseThrottle):
         if request.user.is_authenticated:
             return f"user-{request.user.pk}"
         return f"address-{limited_address(request)}"
+
+
+def _counted(key: str) -> int:
+    """The number of this request among those of ``key``; 0 while nothing can be counted."""
+    rates = caches["rates"]
+    try:
+        return rates.incr(key)
+    except ValueError:  # the first of its minute, or nothing is kept
+        if rates.add(key, 1, WINDOW * 2):
+            return 1
+    try:
+        return rates.incr(key)  # another process was first
+    except ValueError:
+        return 0

@@ -25,7 +25,7 @@ from studies.services.scores.costs import panel_cost
 from studies.services.scores.development import Development, load_development
 from studies.services.scores.folds import recorded_folds
 from studies.services.scores.panel import SLOT_MARKS, PanelRow
-from studies.services.scores.panel_groups import is_large, panel_groups
+from studies.services.scores.panel_groups import group_names, groups_called, is_large
 from studies.services.scores.panel_lines import (
     PanelLine,
     PanelNumbers,
@@ -132,9 +132,12 @@ def _shown(panel: PanelNumbers, developed: Sequence[Development], query: QueryDi
         rows = lines(panel, in_panel_order(panel.study).values_list("pk", flat=True))
         figure = panel_figure(targets(rows))
         return {"rows": rows, "panel_figure": figure, **_developed_panel(panel, rows, developed)}
-    groups = panel_groups(panel)
-    page = Paginator(groups, GROUPS_PER_PAGE).get_page(query.get("groups"))
-    largest = [StateGroup(group.words, group.observed) for group in groups[:GROUPS_DRAWN]]
+    names = group_names(panel)
+    page = Paginator(names, GROUPS_PER_PAGE).get_page(query.get("groups"))
+    largest = [
+        StateGroup(group.words, group.observed) for group in groups_called(panel, names[:GROUPS_DRAWN])
+    ]
+    page.object_list = groups_called(panel, page.object_list)
     return {
         "groups": page,
         "groups_drawn": len(largest),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from django.core.cache import cache
+from django.core.cache import caches
 
 from tests.api.conftest import Api, key_for
 
@@ -18,7 +18,7 @@ TABLES = (
 @pytest.fixture(autouse=True)
 def _fresh_rates():
     """Keys of one test have the numbers of another's; their requests must not be counted together."""
-    cache.clear()
+    caches["rates"].clear()
 
 
 @pytest.fixture

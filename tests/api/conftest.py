@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
-from django.core.cache import cache
+from django.core.cache import caches
 from django.test import Client
 
 from rlvram_site.api.keys import issue_key
@@ -65,7 +65,7 @@ def key_for(*scopes: str, owner=None, study: Study | None = None, **fields) -> A
 @pytest.fixture(autouse=True)
 def _fresh_rates():
     """Keys of one test have the numbers of another's; their requests must not be counted together."""
-    cache.clear()
+    caches["rates"].clear()
 
 
 @pytest.fixture

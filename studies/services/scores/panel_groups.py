@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+from typing import Any
 from urllib.parse import urlencode
 
+from django.db.models import Q, QuerySet, Sum
+
 from rlvram_site.marks import MARKS, UNSCORED_APPROVALS
+from studies.models import GroupCount
 from studies.services.scores.panel_lines import PanelNumbers
 
+KEY = ("workload_id", "level", "gpu_count")
 MOST_CELLS = 300
 """A panel of more cells is shown by group."""
 
@@ -60,10 +68,25 @@ def is_large(panel: PanelNumbers) -> bool:
     return panel.planned * max(1, len(panel.methods)) > MOST_CELLS
 
 
-def panel_groups(panel: PanelNumbers) -> list[PanelGroup]:
-    """The panel's groups, the largest first, then in the panel's order."""
-    found: dict[tuple[str, str, int], PanelGroup] = {}
-    for row in panel.groups:
+def group_names(panel: PanelNumbers) -> QuerySet:
+    """Workload, level and GPU count of each group with its number of configurations, counted by the database.
+
+    The largest first, then in the panel's order.
+    """
+    observed = GroupCount.objects.filter(study=panel.study, prediction_set=None)
+    totals = observed.values(*KEY).annotate(total=Sum("number"))
+    return totals.order_by("-total", *KEY)
+
+
+def groups_called(panel: PanelNumbers, names: Iterable[Mapping[str, Any]]) -> list[PanelGroup]:
+    """These groups of the panel, in the order of ``names``; only their counts are read."""
+    keys = [tuple(name[column] for column in KEY) for name in names]
+    if not keys:
+        return []
+    chosen = reduce(or_, (Q(**dict(zip(KEY, key, strict=True))) for key in keys))
+    own = Q(prediction_set=None) | Q(prediction_set=panel.prediction_set)
+    found: dict[tuple, PanelGroup] = {}
+    for row in GroupCount.objects.filter(own, chosen, study=panel.study).order_by("pk"):
         key = (row.workload_id, row.level, row.gpu_count)
         group = found.setdefault(
             key, PanelGroup(row.workload_id, row.workload_name, row.level, row.gpu_count)
@@ -72,4 +95,4 @@ def panel_groups(panel: PanelNumbers) -> list[PanelGroup]:
         counts[row.state] += row.number
     for group in found.values():
         group.cells = {method: group.cells[method] for method in panel.methods if method in group.cells}
-    return [group for _, group in sorted(found.items(), key=lambda item: (-item[1].total, item[0]))]
+    return [found[key] for key in keys if key in found]

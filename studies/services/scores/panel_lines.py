@@ -160,13 +160,6 @@ class PanelNumbers:
         """The first seal over the panel's set."""
         return self.prediction_set.seals.order_by("pk").first() if self.prediction_set else None
 
-    @cached_property
-    def groups(self) -> list[GroupCount]:
-        """Every group's counts, observed and by method of the panel's set."""
-        rows = GroupCount.objects.filter(study=self.study)
-        wanted = [None, self.prediction_set.pk if self.prediction_set else None]
-        return [row for row in rows if row.prediction_set_id in wanted]
-
 
 def panel_numbers(study: Study) -> PanelNumbers:
     """The panel in numbers.
