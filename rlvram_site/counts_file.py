@@ -1,7 +1,7 @@
 """Counts that the processes of one machine share without a server: a cache in one SQLite file.
 
-For numbers that are asked for with each request and may be lost, as those of a rate limit. It is not the site's
-database: counting never waits for somebody who records.
+For numbers that are asked for with each request and may be lost, as those of a rate limit. It is not the
+database of the site: counting never waits for somebody who records.
 """
 
 from __future__ import annotations
