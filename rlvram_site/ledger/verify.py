@@ -18,10 +18,14 @@ CHUNK = 500
 
 @dataclass(frozen=True)
 class StreamReport:
-    """What walking one stream found; ``problem`` is empty when everything holds."""
+    """What walking one stream found; ``problem`` is empty when everything holds.
+
+    ``walked`` is the number of links that were looked at.
+    """
 
     head: Head
     problem: str = ""
+    walked: int = 0
 
     @property
     def ok(self) -> bool:
@@ -33,28 +37,35 @@ def record_models() -> list[type[LedgerRecord]]:
     return [model for model in apps.get_models() if issubclass(model, LedgerRecord)]
 
 
-def verify_streams(prefix: str = "") -> Iterator[StreamReport]:
-    """One report per stream whose name, or whose part behind the slash, starts with ``prefix``; by name."""
+def verify_streams(prefix: str = "", since: Iterable[Head] = ()) -> Iterator[StreamReport]:
+    """One report per stream whose name, or whose part behind the slash, starts with ``prefix``; by name.
+
+    ``since`` are heads that were found whole: of their streams only what came after is walked.
+    """
+    kept = {head.stream: head for head in since}
     for stream in LedgerStream.objects.order_by("name"):
         if _matches(stream.name, prefix):
-            yield _walk(stream)
+            yield _walk(stream, kept.get(stream.name, Head(stream.name, 0, "")))
 
 
 def _matches(stream: str, prefix: str) -> bool:
     return stream.startswith(prefix) or stream.partition("/")[2].startswith(prefix)
 
 
-def _walk(stream: LedgerStream) -> StreamReport:
-    previous, expected = "", 1
-    for chunk in _chunks(stream):
+def _walk(stream: LedgerStream, start: Head) -> StreamReport:
+    if problem := extends(start):
+        return StreamReport(start, problem)
+    previous, expected = start.sha256, start.sequence + 1
+    for chunk in _chunks(stream, start.sequence):
         rows = _rows_of(chunk)
         for link in chunk:
             row = rows.get((link.record_type, link.record_id))
             problem = _problem(link, row, stream.name, expected, previous)
             if problem:
-                return StreamReport(Head(stream.name, expected - 1, previous), f"link {expected}: {problem}")
+                end, walked = Head(stream.name, expected - 1, previous), expected - 1 - start.sequence
+                return StreamReport(end, f"link {expected}: {problem}", walked)
             previous, expected = link.sha256, expected + 1
-    return StreamReport(Head(stream.name, expected - 1, previous))
+    return StreamReport(Head(stream.name, expected - 1, previous), walked=expected - 1 - start.sequence)
 
 
 def _problem(link: LedgerEntry, row: LedgerRecord | None, stream: str, expected: int, previous: str) -> str:
@@ -83,8 +94,7 @@ def _stream_of(row: LedgerRecord) -> str:
         return f"something that is gone ({error})"
 
 
-def _chunks(stream: LedgerStream) -> Iterator[list[LedgerEntry]]:
-    last = 0
+def _chunks(stream: LedgerStream, last: int) -> Iterator[list[LedgerEntry]]:
     while chunk := list(stream.entries.filter(sequence__gt=last).order_by("sequence")[:CHUNK]):
         yield chunk
         last = chunk[-1].sequence
@@ -140,9 +150,10 @@ def check_derived(check: DerivedCheck) -> None:
 
 
 def derived_problems(reports: Iterable[StreamReport]) -> Iterator[str]:
-    """What is derived and no longer follows, of streams that hold; nothing follows from a broken one."""
+    """What is derived and no longer follows, of streams that had a link to walk and hold: nothing follows from a
+    broken one."""
     for report in reports:
-        if report.ok:
+        if report.ok and report.walked:
             for check in _derived:
                 if problem := check(report.head.stream):
                     yield f"{report.head.stream}  {problem}; manage.py rebuild_projections makes it anew"

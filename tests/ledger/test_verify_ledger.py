@@ -203,6 +203,32 @@ def test_history_that_only_grew_extends_the_kept_head(study, capsys, tmp_path):
     assert verify(capsys, "--heads", kept)[0] == 0
 
 
+def test_since_a_kept_head_only_what_came_after_is_walked(study, forger, capsys, tmp_path):
+    kept = tmp_path / "heads.json"
+    verify(capsys, "--export-heads", kept)
+    Event(study=study, position=5, kind="x", status="noted", title="later").save()
+    make_small_study()
+    status, lines = verify(capsys, "--since", kept)
+    assert status == 0
+    assert any(line.startswith("ok      study/panel  7 links, 1 of them walked") for line in lines)
+    assert verify(capsys, "--since", kept, "panel")[0] == 0
+    forger("UPDATE studies_event SET title = 'other' WHERE position = 5")
+    status, lines = verify(capsys, "--since", kept)
+    assert status == 1
+    assert "study/panel  link 7: studies.event" in lines[-1]
+
+
+def test_since_a_head_that_is_not_there_any_more_nothing_passes(study, forger, capsys, tmp_path):
+    kept = tmp_path / "heads.json"
+    verify(capsys, "--export-heads", kept)
+    forger("UPDATE ledger_ledgerentry SET sha256 = %s WHERE sequence = 6", "0" * 64)
+    assert "history was rewritten" in verify(capsys, "--since", kept)[1][-1]
+    for table in ("ledger_ledgerentry", "studies_event", "studies_studyprojection", "studies_study"):
+        forger(f"DELETE FROM {table}")
+    forger("DELETE FROM ledger_ledgerstream")
+    assert "history was cut" in verify(capsys, "--since", kept)[1][-1]
+
+
 def test_exported_heads_say_what_they_are(study, capsys, tmp_path):
     kept = tmp_path / "heads.json"
     status, lines = verify(capsys, "--export-heads", kept)

@@ -22,7 +22,7 @@ def few_are_many(monkeypatch):
     monkeypatch.setattr(long, "MOST_ITEMS", 10)
 
 
-@pytest.mark.parametrize("page", ["", "outcomes/", "methods/", "history/", "pairs/", "unscored/"])
+@pytest.mark.parametrize("page", ["", "outcomes/", "methods/", "pairs/", "unscored/"])
 def test_every_page_opens_and_says_the_same(client, page, monkeypatch):
     many = client.get(f"{PAGE}{page}")
     assert many.status_code == 200
@@ -71,4 +71,6 @@ def test_a_long_history_has_every_record_once(client, monkeypatch):
         seen += [line.item.number for line in page["lines"]]
         place = page["long"].after
     assert len(seen) == len(set(seen)) == page["total"]
-    assert "in the order of the ledger" in text_of(client.get(f"{PAGE}history/"))
+    shown = client.get(f"{PAGE}history/")
+    assert "in the order of the ledger" in text_of(shown)
+    assert f"{len(seen)} records in all" in sentence_of(shown)

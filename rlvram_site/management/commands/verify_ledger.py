@@ -25,6 +25,11 @@ class Command(BaseCommand):
             help="only streams whose name, or whose part behind the slash, starts with this",
         )
         parser.add_argument("--heads", type=Path, help="heads kept earlier: check that history extends them")
+        parser.add_argument(
+            "--since",
+            type=Path,
+            help="heads kept earlier of a whole ledger: walk only what came after",
+        )
         parser.add_argument("--export-heads", type=Path, help="write the current heads to this new file")
 
         parser.add_argument(
@@ -38,6 +43,7 @@ class Command(BaseCommand):
             raise CommandError("--older-than and --limit choose evidence: expected --evidence with them")
         try:
             kept = read_heads(heads) if heads else []
+            after = read_heads(options["since"]) if options["since"] else []
         except HeadsFileError as error:
             raise CommandError(str(error)) from error
         if export_heads and export_heads.exists():
@@ -45,11 +51,12 @@ class Command(BaseCommand):
 
         problems: list[str] = []
         found, reports = [], []
-        for report in verify_streams(stream):
+        for report in verify_streams(stream, after):
             found.append(report.head)
             reports.append(report)
             if report.ok:
-                end = f"{report.head.sequence} links, head {report.head.sha256}"
+                part = f", {report.walked} of them walked" if after else ""
+                end = f"{report.head.sequence} links{part}, head {report.head.sha256}"
                 self.stdout.write(f"ok      {report.head.stream}  {end}")
             else:
                 self._broken(problems, f"{report.head.stream}  {report.problem}")
@@ -61,7 +68,8 @@ class Command(BaseCommand):
             )
         for problem in derived_problems(reports):
             self._broken(problems, problem)
-        for head in kept:
+        walked = {head.stream for head in found}
+        for head in [*kept, *(head for head in after if not stream and head.stream not in walked)]:
             if problem := extends(head):
                 self._broken(problems, f"{head.stream}  {problem}")
         if not found and not problems:
