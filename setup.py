@@ -6,7 +6,7 @@ Templates, style sheets and scripts stand beside the packages in a checkout. In 
 
 from setuptools import find_namespace_packages, setup
 
-PACKAGES = ["rlvram_site", "studies", "admission", "host", "notices", "operating"]
+PACKAGES = ["rlvram_site", "studies", "admission", "host", "notices", "operating", "search"]
 OUTSIDE = {"rlvram_site.files.templates": "templates", "rlvram_site.files.static": "static"}
 
 setup(

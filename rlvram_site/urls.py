@@ -36,6 +36,7 @@ urlpatterns = [
     path("api/v1/", include("rlvram_site.api.urls")),
     path("admission/", include("admission.urls")),
     path("notices/", include("notices.urls")),
+    path("search/", include("search.urls")),
     path("hooks/forge/", tracking.hook, name="forge-hook"),
     path("", include("studies.urls")),
 ]

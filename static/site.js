@@ -1,4 +1,5 @@
-/* Small behaviours that a page can do without: copying a whole hash, and scroll containers that take focus. */
+/* Small behaviours that a page can do without: copying a whole hash, scroll containers that take focus, and the
+   keys of the search. */
 "use strict";
 
 (() => {
@@ -52,6 +53,28 @@
 
   markScrollers();
   window.addEventListener("resize", markScrollers);
+
+  /* "/" leads to the search from anywhere; the arrows walk through what it found. */
+  const typing = (place) => place.closest("input, textarea, select, [contenteditable]") !== null;
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const field = document.querySelector('form[role="search"] input[type="search"]');
+    if (event.key === "/" && field && !typing(event.target)) {
+      event.preventDefault();
+      field.focus();
+      field.select();
+      return;
+    }
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    const results = [...document.querySelectorAll("a.result")];
+    const here = results.indexOf(event.target);
+    if (!results.length || (here < 0 && event.target !== field)) return;
+    event.preventDefault();
+    const next = here + (event.key === "ArrowDown" ? 1 : -1);
+    if (next < 0) field?.focus();
+    else results[Math.min(next, results.length - 1)].focus();
+  });
 
   /* On paper every collapsed part is open. */
   let closed = [];

@@ -83,6 +83,7 @@ def site_navigation(context: dict[str, Any]) -> dict[str, Any]:
     pages = SITE_PAGES + STAFF_PAGES if user is not None and is_staff(user) else SITE_PAGES
     return {
         "links": _links(pages, current),
+        "searching": request is not None and request.path == address("search"),
         "user": user,
         "path": request.get_full_path() if request else "/",
         "csrf_token": context.get("csrf_token"),
