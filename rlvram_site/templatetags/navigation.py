@@ -66,6 +66,8 @@ def _links(pages: tuple[tuple[str, str], ...], current: str, *args: Any) -> list
 
 def _section(path: str) -> str:
     """Which of the site's pages the path lies under; everything about studies is under Studies."""
+    if path.startswith((address("search"), address("manual"))):
+        return ""
     inside = [
         name
         for name, _ in SITE_PAGES + STAFF_PAGES
