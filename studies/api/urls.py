@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path, register_converter
 
-from studies.api.views import attempts, evidence, hosts, jobs, plan, predictions
+from studies.api.views import attempts, evidence, hosts, jobs, plan, predictions, questions
 
 
 class Sha256Converter:
@@ -64,6 +64,8 @@ urlpatterns = [
     path("hosts/<str:host>/", include(host_patterns)),
     path("jobs/", jobs.JobList.as_view(), name="api-jobs"),
     path("jobs/<int:job>/", include(job_patterns)),
+    path("predict/", questions.Predict.as_view(), name="api-predict"),
+    path("predict/grid/", questions.PredictGrid.as_view(), name="api-predict-grid"),
     path("studies/", plan.StudyList.as_view(), name="api-studies"),
     path("studies/<slug:study>/", include(study_patterns)),
     path("pools/", plan.PoolList.as_view(), name="api-pools"),

@@ -78,6 +78,7 @@ class ComponentRegression(Method):
     colour: ClassVar[str] = "#E69F00"
     protocol_key: ClassVar[str] = "component_regression"
     required: ClassVar[bool] = True
+    any_limits: ClassVar[bool] = True
 
     coefficients_: NDArray[np.float64]
     divisors_: NDArray[np.float64]

@@ -65,6 +65,7 @@ class ExactDifference(Method):
     colour: ClassVar[str] = "#CC79A7"
     protocol_key: ClassVar[str] = "exact_difference"
     learns: ClassVar[bool] = False
+    any_limits: ClassVar[bool] = True
     development_value: ClassVar[object] = RULE
 
     neighbours_: dict[tuple[str, str], list[PoolConfiguration]]

@@ -102,6 +102,7 @@ class TwoPhase(Method):
     colour: ClassVar[str] = "#0072B2"
     protocol_key: ClassVar[str] = "two_phase"
     learns: ClassVar[bool] = False
+    any_limits: ClassVar[bool] = True
     development_value: ClassVar[object] = {"quantile": QUANTILE}
 
     rollout_: Constant
