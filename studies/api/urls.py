@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path, register_converter
 
-from studies.api.views import attempts, evidence, hosts, jobs, plan, predictions, questions
+from studies.api.views import attempts, evidence, hosts, jobs, plan, predictions, questions, results
 
 
 class Sha256Converter:
@@ -41,6 +41,11 @@ study_patterns = [
     path("prediction-sets/", predictions.PredictionSetList.as_view(), name="api-prediction-sets"),
     path("predictions/", predictions.PredictionList.as_view(), name="api-predictions"),
     path("seals/", predictions.SealList.as_view(), name="api-seals"),
+    path("fits/", results.FitList.as_view(), name="api-fits"),
+    path("configurations-flat/", results.FlatConfigurations.as_view(), name="api-configurations-flat"),
+    path("confusion/", results.Confusion.as_view(), name="api-confusion"),
+    path("pairs/", results.Pairs.as_view(), name="api-pairs"),
+    path("costs/", results.Costs.as_view(), name="api-costs"),
     path("evaluations/", predictions.EvaluationList.as_view(), name="api-evaluations"),
 ]
 

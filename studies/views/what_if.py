@@ -173,7 +173,9 @@ def _view(item: Answer, held_out: dict[str, dict[str, Any]]) -> AnswerView:
 
 
 def _change(item: Change) -> str:
-    name = NAMES.get(item.field, item.field.replace("_", " ")).lower()
+    name = NAMES.get(item.field, item.field.replace("_", " "))
+    if not name[1].isupper():
+        name = name[0].lower() + name[1:]
     if isinstance(item.after, bool):
         return f"{name} on"
     return f"{name} {item.after:,} instead of {item.before:,}"
