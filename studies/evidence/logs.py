@@ -26,12 +26,12 @@ from studies.evidence.lines import (
     shown,
     windows_of,
 )
-from studies.evidence.quotations import Mark
+from studies.evidence.printed_samples import IN_SAMPLE, PrintedSamples
 from studies.evidence.reading import GATE, GATE_IN_SAMPLE, Reading, read_piece
 from studies.evidence.rule import Role, Rule
 from studies.evidence.surroundings import Surroundings
 
-IN_SAMPLE = "inside a printed sample"
+BEHIND_SAMPLE = "behind a printed sample whose end nothing marks"
 
 _BLOCK_BYTES = 128 * 1024
 _ENDS_KEPT = 32 * 1024
@@ -50,21 +50,12 @@ class _Source:
     """What is known about one writer of lines."""
 
     place: Place | None = None
+    traceback: int = 0
+    """Line of the last beginning of a traceback whose error is still to come, or 0."""
     ignored: bool = False
     announced_handled: bool = False
     chained: bool = False
     last_error: Hit | None = None
-
-
-@dataclass(eq=False)
-class _Samples:
-    """Which writers are printing a sample, and since which line."""
-
-    since: dict[str, int]
-    fenced: set[str]
-    left: dict[str, int]
-    """Where a line that looked like the program's own ended one: since which line it had been open."""
-    last_writer: str = ""
 
 
 class _Steps:
@@ -105,8 +96,8 @@ class LogScanner:
         self._steps = _Steps(self._completion.steps)
         self._announced: int | None = None
         self._sources: dict[str, _Source] = {}
-        self._samples = _Samples({}, set(), {})
         self._hits = Hits()
+        self._samples = PrintedSamples(self._hits)
         self._readings: dict[bytes, Reading] = {}
         self._offset = 0
         self._region = -1
@@ -255,7 +246,7 @@ class LogScanner:
 
     def _next(self, data: bytes, start: int, end: int) -> int | None:
         """Where the next piece that can matter shows it."""
-        gate = GATE_IN_SAMPLE if self._samples.since else GATE
+        gate = GATE_IN_SAMPLE if self._samples.being_printed else GATE
         found = gate.search(data, start, end)
         place = found.start() if found else None
         if self._own_steps:
@@ -304,9 +295,7 @@ class LogScanner:
                 self._record_step(step, data, number)
                 return
         reading = self._reading(data)
-        if (self._samples.since or reading.mark or reading.fence) and self._belongs_to_sample(
-            reading, number
-        ):
+        if self._samples.take(reading, number):
             if reading.rule is not None and reading.rule.diagnosis is not None:
                 hit = self._hit(reading, None, data, number)
                 if self._hits.survive(hit, IN_SAMPLE):
@@ -315,6 +304,7 @@ class LogScanner:
         source = self._source(reading.message.source)
         if reading.traceback:
             source.place = None
+            source.traceback = number
         source.place = reading.place or source.place
         if reading.chained:
             source.chained = True
@@ -355,59 +345,13 @@ class LogScanner:
         if self._steps.worth_keeping(step):
             self._steps.keep(step, EvidenceLine(self._file, number, shown(data)))
         self._hits.survive_all(f"a step was completed after it (line {number})")
-        self._samples.since.clear()
-        self._samples.fenced.clear()
-        self._samples.left.clear()
-
-    def _belongs_to_sample(self, reading: Reading, number: int) -> bool:
-        """Whether a piece is part of a sample, after what it does to it."""
-        samples, message = self._samples, reading.message
-        owner = message.writer
-        if owner:
-            samples.last_writer = owner
-        elif not message.stamped and not message.level and samples.last_writer in samples.since:
-            # Some collectors put the writer in front of the first line of a message only.
-            owner = samples.last_writer
-        opened = samples.since.get(owner)
-        if reading.fence and (opened is None or owner in samples.fenced):
-            if opened is None:
-                self._open_sample(owner, number)
-                samples.fenced.add(owner)
-            else:
-                self._end_sample(owner)
-            return True
-        if reading.mark is Mark.CLOSES:
-            since = opened if opened is not None else samples.left.pop(owner, None)
-            if since is not None:
-                self._hits.survive_since(since, owner, IN_SAMPLE)
-            self._end_sample(owner)
-            return opened is not None
-        if reading.mark is Mark.OPENS:
-            if opened is None:
-                self._open_sample(owner, number)
-            return True
-        if opened is None:
-            return False
-        own = message.stamped or message.level or reading.mark is Mark.OWN
-        if own:
-            self._end_sample(owner)
-            samples.left[owner] = opened
-        return not own
-
-    def _open_sample(self, owner: str, number: int) -> None:
-        if len(self._samples.since) < _MOST_SOURCES:
-            self._samples.since[owner] = number
-            self._samples.left.pop(owner, None)
-
-    def _end_sample(self, owner: str) -> None:
-        self._samples.since.pop(owner, None)
-        self._samples.fenced.discard(owner)
+        self._samples.forget()
 
     def _judge(self, reading: Reading, source: _Source, data: bytes, number: int, begin: int) -> None:
         """Keep a match as what may have ended the run, or as something that it survived."""
         rule, message = reading.rule, reading.message
         assert rule is not None
-        why = self._why_survived(reading, source)
+        why = self._why_survived(reading, source) or self._may_be_an_answer(reading, source)
         root = (source.last_error.root or source.last_error) if source.chained and source.last_error else None
         hit = None if why or root else self._hits.repeats(rule, message.source, message.body)
         if hit is None:
@@ -420,6 +364,7 @@ class LogScanner:
         source.chained = False
         source.last_error = hit
         source.place = None
+        source.traceback = 0
 
     def _why_survived(self, reading: Reading, source: _Source) -> str:
         """Why a match can't have ended the run, as far as its own line says, or empty."""
@@ -436,6 +381,16 @@ class LogScanner:
         if reading.message.level == "WARNING" and role in (Role.CAUSE, Role.ERROR):
             return "logged as a warning"
         return ""
+
+    def _may_be_an_answer(self, reading: Reading, source: _Source) -> str:
+        """Why a match must not resolve a slot, where a sample was left without its closing mark, or empty.
+
+        What raised a traceback behind that place is believed. A bare line there is not: it leaves a slot
+        unresolved at worst, and believing it could resolve one by the words of a model.
+        """
+        if reading.rule is None or not reading.rule.is_gpu_memory:
+            return ""
+        return BEHIND_SAMPLE if source.traceback <= self._samples.doubtful_until(reading.message) > 0 else ""
 
     def _hit(self, reading: Reading, place: Place | None, data: bytes, number: int) -> Hit:
         rule = reading.rule

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import selectors
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 import requests
+from gunicorn.config import Config
 
 from rlvram_site.server import worker
 from tests.conftest import ROOT
@@ -74,10 +77,40 @@ def test_probes_and_pages_answer_meanwhile(site, sent):
         assert requests.get(f"{site}/login/", timeout=60).status_code == 200
 
 
-def test_a_connection_without_a_request_is_closed(site):
-    with held(site, SLOW["a head without an end"], number=2) as sockets:
-        for one in sockets:
-            assert one.recv(1000) == b""
+def test_closing_many_connections_makes_nobody_wait(monkeypatch):
+    """An answered connection whose other side stays silent is left to the loop, which goes on meanwhile."""
+    clock = [0.0]
+    monkeypatch.setattr(worker.time, "monotonic", lambda: clock[0])
+    loop = _Loop()
+    try:
+        others = [loop.answered() for _ in range(MANY)]
+        assert [other.recv(10) for other in others] == [b""] * MANY  # each is told at once that no more comes
+        assert (loop.worker.nr_conns, clock) == (MANY, [0.0])
+        others.pop().close()
+        others[0].sendall(b"the rest of what was asked")
+        loop.turn()
+        assert loop.worker.nr_conns == MANY - 1
+        clock[0] += worker.LINGER_SECONDS
+        loop.turn()
+        assert loop.worker.nr_conns == 0
+    finally:
+        loop.close()
+
+
+def test_a_head_that_came_in_time_is_read_when_the_loop_was_late(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(worker.time, "monotonic", lambda: clock[0])
+    loop = _Loop()
+    try:
+        in_time, too_short = loop.waiting(), loop.waiting()
+        in_time.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        too_short.sendall(b"GET / HT")
+        clock[0] += worker.HEAD_SECONDS
+        loop.worker.murder_pending()
+        assert [conn.head for conn in loop.handed_over] == [b"GET / HTTP/1.1\r\n\r\n"]
+        assert (loop.worker.nr_conns, too_short.recv(10)) == (1, b"")
+    finally:
+        loop.close()
 
 
 def test_a_request_in_pieces_is_answered_all_the_same(site):
@@ -95,7 +128,7 @@ def test_an_endless_head_is_refused(site, head):
         with contextlib.suppress(ConnectionError):
             one.sendall(head)
         with contextlib.suppress(ConnectionError):
-            assert one.recv(1000)[:10] in {b"HTTP/1.1 4", b""}
+            assert one.recv(1000)[:12] in {b"HTTP/1.1 431", b""}
     assert requests.get(f"{site}/health/live/", timeout=60).status_code == 200
 
 
@@ -105,6 +138,46 @@ def test_headers_of_a_proxy_are_not_believed_by_the_server_itself(site):
         f"{site}/health/live/", headers={"X-Forwarded-Proto": "https", "SCRIPT_NAME": "/x"}, timeout=20
     )
     assert answer.status_code == 200
+
+
+class _Loop:
+    """The worker's loop alone, without its server: connections are pairs of sockets."""
+
+    def __init__(self) -> None:
+        self.worker = worker.PatientWorker(0, 0, [], None, 30, Config(), None)
+        self.worker.poller = selectors.DefaultSelector()
+        self.handed_over: list[worker.Connection] = []
+        self.worker.enqueue_req = self.handed_over.append
+        self._sockets: list[socket.socket] = []
+
+    def _connection(self) -> tuple[socket.socket, worker.Connection]:
+        here, there = socket.socketpair()
+        self._sockets += [here, there]
+        self.worker.nr_conns += 1
+        return there, worker.Connection(self.worker.cfg, here, None, None)
+
+    def answered(self) -> socket.socket:
+        there, conn = self._connection()
+        self.worker.finish_request(conn, None)
+        return there
+
+    def waiting(self) -> socket.socket:
+        there, conn = self._connection()
+        conn.timeout = worker.time.monotonic() + worker.HEAD_SECONDS
+        self.worker.pending_conns.append(conn)
+        on_data = partial(self.worker.on_pending_socket_readable, conn)
+        self.worker.poller.register(conn.sock, selectors.EVENT_READ, on_data)
+        return there
+
+    def turn(self) -> None:
+        self.worker.wait_for_and_dispatch_events(timeout=0)
+        self.worker.murder_pending()
+
+    def close(self) -> None:
+        for one in self._sockets:
+            one.close()
+        self.worker.poller.close()
+        self.worker.tmp.close()
 
 
 class _Trickle:

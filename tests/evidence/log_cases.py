@@ -795,6 +795,35 @@ The usual output:
 RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB
 »```
 """),
+    LogCase("an interrupted answer goes on with a bare error", "missing_evidence", """\
+Response: It fails so:
+wandb: Syncing run grpo_c2_s151
+RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB
+»and that is all
+"""),
+    LogCase("quoted code interrupted twice, then the program's own failure", "cuda_oom", """\
+```
+wandb: Syncing run grpo_c2_s151
+Traceback (most recent call last):
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 15.78 GiB
+```
+»torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 has a total capacity of 39.39 GiB
+"""),
+    LogCase("a traceback behind an answer that nothing closes", "cuda_oom", """\
+Response: RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB
+  3%|▎         | 3/100 [00:12<05:11,  3.21s/it]
+Traceback (most recent call last):
+  File "/opt/train/main.py", line 210, in <module>
+    main()
+»torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 has a total capacity of 39.39 GiB
+"""),
+    LogCase("the driver's traceback while a worker prints", "cuda_oom", """\
+(TaskRunner pid=31) [response] first line
+(WorkerDict pid=88) kwargs: {'n': 5, 'logprobs': 0, 'max_tokens': 1024}
+Traceback (most recent call last):
+  File "/opt/train/main.py", line 210, in <module>
+»torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 has a total capacity of 39.39 GiB
+"""),
     LogCase("a structured log is no sample", "cuda_oom", """\
 »{"level": "error", "msg": "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 has a total capacity of 39.39 GiB"}
 """),

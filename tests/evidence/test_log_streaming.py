@@ -16,16 +16,6 @@ from tests.evidence.test_log_texts import classify
 RESTLESS = "\n".join([*(case.text.rstrip("\n") for case in CASES), STEP_1]).encode()
 HARMLESS = [line for line in HEALTHY if "Total training steps" not in line]
 
-# Known fault: a printed sample without a closing mark, or one that a code fence opened, ends at the first
-# line that looks like the trainer's own. Such a line inside these four changes what the rest says.
-ENDED_BY_ANY_LINE = {
-    "an answer whose later lines lost their writer",
-    "an answer without a closing label",
-    "answers inside a chat template",
-    "quoted code",
-}
-STEADY = [case for case in CASES if case.name not in ENDED_BY_ANY_LINE]
-
 
 @settings(max_examples=30)
 @given(st.lists(st.integers(1, 5000), min_size=1, max_size=40), st.sampled_from(["utf-8", "utf-16"]))
@@ -41,7 +31,7 @@ def test_chunks_of_any_size_give_the_same_findings(sizes: list[int], encoding: s
 
 
 @settings(max_examples=150)
-@given(st.sampled_from(STEADY), st.lists(st.tuples(st.floats(0, 1), st.sampled_from(HARMLESS)), max_size=12))
+@given(st.sampled_from(CASES), st.lists(st.tuples(st.floats(0, 1), st.sampled_from(HARMLESS)), max_size=12))
 def test_harmless_lines_anywhere_change_no_diagnosis(case, insertions) -> None:
     plain = classify(case.text.encode(), case.exit_code)
     lines = case.text.split("\n")

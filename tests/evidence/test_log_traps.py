@@ -57,10 +57,13 @@ DISGUISES: dict[str, Callable[[str], bytes]] = {
 
 
 # Some disguises take away the very thing that a case is told by, so that nobody could tell it any more.
-ONE_WRITER = {"another writer fails while a sample is printed"}
+ONE_WRITER = {
+    "another writer fails while a sample is printed",
+    "the driver's traceback while a worker prints",
+}
 ONE_FRAME = {
     "an answer whose later lines lost their writer", "an answer without a closing label",
-    "answers inside a chat template", "quoted code",
+    "answers inside a chat template", "quoted code", "an interrupted answer goes on with a bare error",
 }  # fmt: skip
 NO_BOXES = {"answers in a table of boxes"}
 UNTELLABLE = {

@@ -72,7 +72,8 @@ def test_the_daily_check_and_the_health_page_say_so(attack, client):
 
 def test_the_health_page_says_so_before_any_walk(attack, client):
     answer = client.get("/health/ledger/")
-    assert (answer.status_code, answer.json()) == (503, {"status": "not checked yet", "guard": "missing"})
+    assert answer.status_code == 503
+    assert answer.json().items() >= {"status": "not checked yet", "guard": "missing"}.items()
 
 
 def test_a_server_does_not_start(attack):

@@ -26,6 +26,12 @@ def silent_database(monkeypatch):
         yield
 
 
+def guard() -> dict[str, str]:
+    """What the page says of the guard: PostgreSQL's account of the tests owns the tables, and that is said."""
+    role = {"role": "could remove the guard"} if connection.vendor == "postgresql" else {}
+    return {"guard": "in place", **role}
+
+
 def execute(sql: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(sql)
@@ -57,7 +63,7 @@ def test_health_needs_no_login_on_a_private_site(client, db, private_site, path)
 
 
 def test_a_ledger_that_was_never_walked_is_not_called_good(client, db):
-    assert client.get("/health/ledger/").json() == {"status": "not checked yet", "guard": "in place"}
+    assert client.get("/health/ledger/").json() == {"status": "not checked yet", **guard()}
 
 
 def test_the_last_walk_is_shown(client, db):
@@ -68,7 +74,7 @@ def test_the_last_walk_is_shown(client, db):
         200,
         {
             "status": "passed",
-            "guard": "in place",
+            **guard(),
             "checked_at": check.finished_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "streams": 1,
             "links": 1,
@@ -87,7 +93,7 @@ def test_a_broken_chain_is_a_503_without_details(client, db):
     answer = client.get("/health/ledger/")
     assert answer.status_code == 503
     assert answer.json() | {"checked_at": ""} == {
-        "status": "failed", "guard": "in place", "checked_at": "", "streams": 1, "links": 0, "problems": 1,
+        "status": "failed", **guard(), "checked_at": "", "streams": 1, "links": 0, "problems": 1,
     }  # fmt: skip
 
 
