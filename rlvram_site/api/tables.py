@@ -117,7 +117,7 @@ class RecordTable(ListModelMixin, ConditionalView):
                     {name[:60]: f"is no parameter of this table, expected {', '.join(sorted(known))}"}
                 )
 
-    def csv_header(self) -> list[str]:
+    def csv_header(self) -> Sequence[str]:
         """The columns of the CSV: the serializer's fields, unless a table has others."""
         return [*self.get_serializer().fields]  # type: ignore[attr-defined]
 

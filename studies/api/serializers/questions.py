@@ -54,7 +54,7 @@ class QuestionSerializer(StrictSerializer):
         required=False, max_length=150,
         help_text="A configuration of the study or its pool that settings are taken from unless given",
     )  # fmt: skip
-    settings = QuestionSettingsSerializer(required=False)  # type: ignore[assignment]
+    settings = QuestionSettingsSerializer(required=False)
     device_capacity_mib = serializers.IntegerField(
         required=False, min_value=1, max_value=10**8, help_text="Of another device than the study's"
     )

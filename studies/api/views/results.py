@@ -54,7 +54,7 @@ class FlatConfigurations(StudyTable):
     def get_serializer_context(self) -> dict[str, Any]:
         return {**super().get_serializer_context(), "flat": getattr(self, "flat", {})}
 
-    def csv_header(self) -> list[str]:
+    def csv_header(self) -> Sequence[str]:
         self.prepare(list(self.get_queryset().order_by("pk")[:1]))
         return [*super().csv_header(), *next(iter(self.flat.values()), {})]
 
@@ -94,7 +94,7 @@ class _Computed(StudyView, GenericAPIView):
             raise NotFound(str(error)) from error
         serializer = self.get_serializer(rows, many=True)
         if request.accepted_renderer.format == "csv":
-            header = [*self.get_serializer().fields]
+            header = [*self.get_serializer().fields]  # type: ignore[attr-defined]
             cells = ([row[name] for name in header] for row in serializer.data)
             return csv_response(self.csv_name, header, cells)
         return Response(serializer.data)
