@@ -90,8 +90,8 @@ class ExactDifference(Method):
                 "answer: the interval from the lowest to the highest, and its mid-point",
             ),
             limits=(
-                "It leans on rollout peaks. A setting with offloaded parameters peaks elsewhere; there it "
-                "was wrong by up to 4.2 GiB, far below the margin.",
+                "It leans on rollout peaks. A setting with offloaded parameters peaks elsewhere; there, on "
+                "the pool of RLVRAMBench, it was wrong by up to 4.2 GiB, far below the margin.",
                 "With a single neighbour the interval is a point, and nothing is known about the spread.",
                 "It knows one type of device and one trainer.",
             ),
