@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import IO
 
 from studies.checkpoints.architecture import CONFIG, INDEX
-from studies.directory import configurations, protocol_file, schedule_table, study_file
+from studies.directory import configurations, matrix, protocol_file, schedule_table, study_file
 from studies.directory.problems import Problems
 
 TABLES = (configurations.NAME, configurations.POOL_NAME, schedule_table.NAME)
-TEXTS = (study_file.NAME, protocol_file.NAME, *TABLES)
+TEXTS = (study_file.NAME, protocol_file.NAME, matrix.NAME, *TABLES)
 MAX_FILES = 500
 MAX_BYTES = 64 * 1024 * 1024
 """Of all files together, unpacked."""

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST
 from rlvram_site.api.keys import Scope
 from rlvram_site.api.permissions import scopes_of_person
 from studies.checkpoints.architecture import CONFIG
-from studies.directory import configurations, protocol_file, schedule_table, study_file
+from studies.directory import configurations, matrix, protocol_file, schedule_table, study_file
 from studies.directory.files import MAX_BYTES, read_archive
 from studies.directory.problems import Problem, Problems
 from studies.directory.summary import summary
@@ -35,12 +35,13 @@ STEPS: dict[str, tuple[str, tuple[str, ...]]] = {
     MODELS: ("Models", ()),
     "configurations": (
         "Configurations",
-        (configurations.NAME, configurations.POOL_NAME, schedule_table.NAME),
+        (matrix.NAME, configurations.NAME, configurations.POOL_NAME, schedule_table.NAME),
     ),
     "protocol": ("Protocol", (protocol_file.NAME,)),
 }
 HINTS = {
     study_file.NAME: "What the study is, which models it has, how its slots are made.",
+    matrix.NAME: "Models, workloads, levels and GPU counts, from which the table below can be made.",
     configurations.NAME: "One row for each setting to be run.",
     configurations.POOL_NAME: "Settings measured earlier, with their outcomes; leave it empty to learn "
     "from a pool that the site has.",
@@ -179,6 +180,8 @@ def step(request: HttpRequest, pk: int, name: str) -> HttpResponse:
             else:
                 sent = {path: request.POST.get(path, "") for path in paths}
                 changes = {path: _kept(text) for path, text in sent.items()}
+                if "expand" in request.POST:
+                    changes[configurations.NAME] = _expanded(changes.get(matrix.NAME) or b"")
             if changes:
                 study_drafts.save_files(found, version, changes)
                 messages.success(request, "Saved.")
@@ -196,6 +199,16 @@ def step(request: HttpRequest, pk: int, name: str) -> HttpResponse:
         sentence=f"{title}: {HINTS[paths[0]] if paths else 'each has a folder with its config.json.'}",
         status=422 if problem or form.errors else 200,
     )  # fmt: skip
+
+
+def _expanded(content: bytes) -> bytes:
+    """The table of configurations that a matrix stands for. Raises ``ServiceError`` with all its problems."""
+    problems = Problems()
+    with creating.as_folder({matrix.NAME: content}) as folder:
+        text = matrix.read_matrix(folder, problems)
+    if problems:
+        raise ServiceError("; ".join(map(str, problems.all)))
+    return text.encode()
 
 
 def _kept(text: str) -> bytes | None:
