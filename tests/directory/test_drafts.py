@@ -105,6 +105,17 @@ def test_a_model_is_added_and_taken_away(client, draft):
         assert client.post(address, {"version": 2} | wrong).status_code == 422
 
 
+def test_a_matrix_is_written_out_as_configurations(client, draft):
+    address = f"/drafts/{draft.pk}/configurations/"
+    texts = {path: content.decode() for path, content in example_files().items() if "/" not in path}
+    sent = texts | {"version": 0, "configurations.csv": "", "expand": "1"}
+    assert client.post(address, sent).status_code == 302
+    assert "Nothing is missing" in text_of(client.get(f"/drafts/{draft.pk}/"))
+    wrong = client.post(address, sent | {"version": 1, "matrix.yaml": "models: []"})
+    assert wrong.status_code == 422
+    assert "matrix.yaml:1: models is []" in text_of(wrong)
+
+
 def test_an_uploaded_folder_becomes_a_draft_and_a_wrong_one_is_refused(client, owner):
     answer = client.post("/drafts/", {"archive": zipped(example_files())})
     assert "Nothing is missing" in text_of(client.get(answer["Location"]))

@@ -1,4 +1,4 @@
-"""A matrix of models, workloads, levels and GPU counts is written out as configurations, within the plan's caps."""
+"""A matrix of models, workloads, levels and GPU counts becomes configurations, within the plan's caps."""
 
 from __future__ import annotations
 
