@@ -1,7 +1,7 @@
 """Which folders make up the distribution. Everything else about it is in pyproject.toml.
 
-Templates, style sheets, scripts and documentation stand beside the packages in a checkout. In a wheel they lie inside
-``rlvram_site``, where ``rlvram_site.settings`` looks for them.
+Templates, style sheets, scripts and documentation stand beside the packages in a checkout. In a wheel they
+lie inside ``rlvram_site``, where ``rlvram_site.settings`` looks for them.
 """
 
 from setuptools import find_namespace_packages, setup
