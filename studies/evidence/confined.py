@@ -1,9 +1,9 @@
 """The process in which large uploads are read: ``python -m studies.evidence.confined MEMORY CPU``.
 
-It limits itself before it reads anything, and opens nothing: it knows neither the database nor the store, and
-asks for a file's bytes by the file's number. Standard input brings the order, a line of JSON, and then frames:
-four bytes of length, so many bytes of the file asked for, and an empty frame at its end. Standard output
-takes lines of JSON: ``{"open": NUMBER}``, and at the end ``{"outcome": …}``, ``{"refused": …}``, or
+It limits itself before it reads anything, and opens nothing: it knows neither the database nor the store,
+and asks for a file's bytes by the file's number. Standard input brings the order, a line of JSON, and then
+frames: four bytes of length, so many bytes of the file asked for, and an empty frame at its end. Standard
+output takes lines of JSON: ``{"open": NUMBER}``, and at the end ``{"outcome": …}``, ``{"refused": …}``, or
 ``{"fault": TRACEBACK}`` for what nobody expected.
 """
 
@@ -37,7 +37,7 @@ def limit(memory_bytes: int, cpu_seconds: int) -> None:
 
 
 class _Frames(io.RawIOBase):
-    """One file's bytes as they come through the pipe. What is not wanted of them is passed over at the end."""
+    """One file's bytes as they come through the pipe. What nobody wants is passed over at the end."""
 
     def __init__(self, source: IO[bytes]) -> None:
         self._source = source

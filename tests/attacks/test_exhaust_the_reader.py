@@ -11,7 +11,6 @@ from studies.evidence.collect import RunFile
 from studies.evidence.completion import CompletionRule
 from studies.evidence.derived import Stated, derived_data
 from studies.evidence.errors import EvidenceError
-from studies.models import Attempt
 from studies.services.outcomes import derivation_apart
 from studies.services.outcomes.derivation_apart import DerivationStopped, derive_apart, holds_more_than
 from tests.api.logs import COMPLETED, OUT_OF_MEMORY, SAMPLES
@@ -91,7 +90,7 @@ def test_an_upload_that_exceeds_the_limits_is_refused_and_records_nothing(store,
     put(uploader, OUT_OF_MEMORY.encode())
     answer = attempt(uploader, "run-1", ("training-1.log", OUT_OF_MEMORY.encode()))
     assert answer.status_code == 201, answer.content
-    assert Attempt.objects.get().derivation["problems"] == []
+    assert answer.json()["problems"] == []
     before = head("study/demo")
     settings.DERIVATION_MEMORY_BYTES = 60 << 20
     refused = attempt(uploader, "run-2", ("training-1.log", OUT_OF_MEMORY.encode()))

@@ -63,7 +63,7 @@ def derive_apart(files: Sequence[RunFile], rule: CompletionRule, stated: Stated)
         "stated": dataclasses.asdict(stated),
     }  # fmt: skip
     limits = [str(settings.DERIVATION_MEMORY_BYTES), str(settings.DERIVATION_CPU_SECONDS)]
-    with subprocess.Popen(
+    with subprocess.Popen(  # noqa: S603 (our own program)
         [sys.executable, "-m", "studies.evidence.confined", *limits], cwd=_CODE,
         # More threads of a numerical library would reserve address space, each for itself.
         env={"PYTHONPATH": str(_CODE), "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"},
@@ -88,7 +88,8 @@ def _converse(
     process: subprocess.Popen[bytes], order: dict[str, Any], files: Sequence[RunFile]
 ) -> dict[str, Any] | None:
     """Send the order and each file that is asked for; the answer, or None if the process ended without."""
-    assert process.stdin is not None and process.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout is not None
     try:
         process.stdin.write(json.dumps(order).encode() + b"\n")
         process.stdin.flush()
