@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from host.devices import need_library
 from host.errors import BadInput, Refused, Unreachable
 from host.keys import KEY_FILE
 from host.kinds import SACCT_FIELDS
@@ -232,7 +233,7 @@ def _next_name(folder: Path) -> str:
 
 
 def add_commands(commands: Any) -> None:
-    """Commands of ``rlvram-host``: write and submit an array, run one task, say and record what became of it."""
+    """Commands of ``rlvram-host``: write and submit an array, run a task, tell and record what came of it."""
     write = commands.add_parser("slurm", help="write an sbatch array for a study's open slots, and submit it")
     write.add_argument("study", help="slug of the study")
     write.add_argument("--program", default="", help="which of --programs runs, if the protocol does not say")
@@ -294,6 +295,7 @@ def _task(options: argparse.Namespace) -> int:
     number = os.environ.get("SLURM_ARRAY_TASK_ID", "")
     if not number.isdecimal():
         raise BadInput("SLURM_ARRAY_TASK_ID is not set, expected to be called by an array's script")
+    need_library()
     home = options.dir.resolve()
     programs = Programs.read(options.programs)
     return run_task(options.place, int(number), home, web_of(options), programs, manner_of(options))
