@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+from prometheus_client import Histogram
 
 from host.kinds import kind_of
 from studies.evidence import collect
@@ -17,6 +18,11 @@ from studies.evidence.derived import Stated, derived_data
 from studies.models import EvidenceFile
 from studies.services.outcomes.derivation_apart import derive_apart, holds_more_than
 from studies.services.outcomes.evidence_parts import whole_files
+
+SECONDS = Histogram(
+    "rlvram_derivation_seconds", "Time that reading one upload took", ["process"],
+    buckets=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300),
+)  # fmt: skip
 
 TEXT_NAMES = {"log": "sent.log", "samples": "gpu-memory.sent.csv", "scheduler": "sacct.sent.txt"}
 """How evidence lines name a text that was sent inside the record."""
@@ -95,9 +101,9 @@ def derive(observed: Observed, rule: CompletionRule) -> dict[str, Any]:
     stated = Stated(
         observed.exit_code, observed.exit_signal, observed.device_peaks_mib, tuple(observed.other_processes)
     )
-    if holds_more_than(files, settings.DERIVATION_AT_ONCE_BYTES):
-        return derive_apart(files, rule, stated)
-    return derived_data(files, rule, stated)
+    apart = holds_more_than(files, settings.DERIVATION_AT_ONCE_BYTES)
+    with SECONDS.labels("apart" if apart else "same").time():
+        return (derive_apart if apart else derived_data)(files, rule, stated)
 
 
 def _entries(observed: Observed) -> Iterator[collect.RunFile]:
