@@ -3,8 +3,8 @@
     python -m benchmarks.upload [--samples-mib 200] [--log-mib 50]
 
 Makes the directory, serves a site on SQLite with two workers as ``./run`` does, uploads with the real
-command, and uploads once more, which finds everything there. Memory is the largest resident set of the client,
-of the server's processes together, and of the process that reads the upload, looked at every 50 ms.
+command, and uploads once more, which finds everything there. Memory is the largest resident set of the
+client, of the server's processes together, and of the process that reads the upload, looked at every 50 ms.
 """
 
 from __future__ import annotations
