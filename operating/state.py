@@ -136,7 +136,8 @@ def evidence() -> Part:
     found = standing()
     if not found.passed:
         return Part("evidence", False, f"{found.damaged} files damaged, {found.missing} missing")
-    return Part("evidence", True, f"{found.files} files, {found.unchecked} of them not checked yet")
+    rest = f"{found.unchecked} of them not checked yet" if found.unchecked else "whole when last checked"
+    return Part("evidence", True, f"{found.files} files, {rest}" if found.files else "none is stored yet")
 
 
 def backup() -> Part:

@@ -40,13 +40,13 @@ def damaged_evidence() -> list[Task]:
         EvidenceBlob.objects.filter(sha256__in=lost.values("sha256"))
         .order_by()
         .values("study")
-        .annotate(files=Count("pk"))[:LISTED]
+        .annotate(number=Count("pk"))[:LISTED]
     )
     slugs = dict(Study.objects.filter(pk__in=[row["study"] for row in rows]).values_list("pk", "slug"))
     return [
         Task(
-            f"{row['files']} file{'s' if row['files'] != 1 else ''} of the evidence of {slugs[row['study']]} "
-            f"{'are' if row['files'] != 1 else 'is'} damaged or missing: send the same bytes again, or bring "
+            f"{row['number']} file{'s' if row['number'] != 1 else ''} of the evidence of {slugs[row['study']]} "
+            f"{'are' if row['number'] != 1 else 'is'} damaged or missing: send the same bytes again, or bring "
             "them back from a backup.",
             reverse("evidence", args=[slugs[row["study"]]]),
         )

@@ -42,8 +42,7 @@ def test_what_leaves_its_session_ends_with_the_run_and_the_group_is_gone(tmp_pat
     parent = cgroups.own_folder()
     with (tmp_path / "log").open("wb") as log:
         program = start([sys.executable, "-c", away], "cgroup-try", folder=tmp_path, log=log, environment={})
-    made = parent is not None and (parent / "rlvram-cgroup-try").exists()
-    if made:
+    if parent is not None and (parent / "rlvram-cgroup-try").exists():
         assert program.keeper.pid in [
             int(line) for line in (parent / "rlvram-cgroup-try" / "cgroup.procs").read_text().split()
         ]
