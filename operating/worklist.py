@@ -45,10 +45,16 @@ def damaged_evidence() -> list[Task]:
     slugs = dict(Study.objects.filter(pk__in=[row["study"] for row in rows]).values_list("pk", "slug"))
     return [
         Task(
-            f"{row['number']} file{'s' if row['number'] != 1 else ''} of the evidence of {slugs[row['study']]} "
-            f"{'are' if row['number'] != 1 else 'is'} damaged or missing: send the same bytes again, or bring "
-            "them back from a backup.",
+            _lost_sentence(slugs[row["study"]], row["number"]),
             reverse("evidence", args=[slugs[row["study"]]]),
         )
         for row in rows
     ]
+
+
+def _lost_sentence(slug: str, number: int) -> str:
+    files, are = ("file", "is") if number == 1 else ("files", "are")
+    return (
+        f"{number} {files} of the evidence of {slug} {are} damaged or missing: send the same bytes again, or "
+        "bring them back from a backup."
+    )
