@@ -17,6 +17,8 @@ from studies.directory.yaml_file import YamlFile, read_yaml
 from studies.estimation.errors import EstimationError
 from studies.estimation.protocol import parse_rules
 from studies.estimation.rules import ProtocolRules
+from studies.evidence.completion import check_pattern
+from studies.evidence.errors import EvidenceError
 
 NAME = "protocol.yaml"
 
@@ -56,6 +58,7 @@ def complete(
     _same(document, "target_configurations", len(facts.targets), file, problems)
     _same(document, "planned_processes", facts.slots, file, problems)
     _same(document, "planned_pairs", facts.pairs, file, problems)
+    _pattern(document, file, problems)
     broken = bool(problems)
     if broken and not file.values:
         return document, None
@@ -80,6 +83,13 @@ def _as_if_whole(document: Mapping[str, Any]) -> dict[str, Any]:
         len(seeds) if isinstance(seeds, list) else 1
     )
     return whole | {"planned_pairs": 0}
+
+
+def _pattern(document: dict[str, Any], file: YamlFile, problems: Problems) -> None:
+    try:
+        check_pattern(document, NAME)
+    except EvidenceError as error:
+        problems.add(NAME, file.line(error.field), error.field, error.value, error.expected)
 
 
 def _same(document: dict[str, Any], key: str, value: Any, file: YamlFile, problems: Problems) -> None:
