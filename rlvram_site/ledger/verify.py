@@ -150,8 +150,8 @@ def check_derived(check: DerivedCheck) -> None:
 
 
 def derived_problems(reports: Iterable[StreamReport]) -> Iterator[str]:
-    """What is derived and no longer follows, of streams that had a link to walk and hold: nothing follows from a
-    broken one."""
+    """What is derived and no longer follows, of streams that had a link to walk and hold: from a broken one
+    nothing follows."""
     for report in reports:
         if report.ok and report.walked:
             for check in _derived:

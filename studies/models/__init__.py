@@ -1,5 +1,5 @@
-"""What is recorded about studies. Every table but those of ``hosts``, ``jobs``, ``projections`` and
-``stored`` is append-only.
+"""What is recorded about studies. Every table is append-only but those of ``hosts``, ``jobs``,
+``projections``, ``stored`` and ``study_drafts``.
 
 What holds now is derived in ``studies.services``.
 
@@ -12,6 +12,7 @@ What holds now is derived in ``studies.services``.
 ``projections`` the present state, derived from all of it and never recorded
 ``jobs``      work that workers do: rows that change, their history and results
 ``stored``    what is remembered of stored evidence: states, what is on its way, limits
+``study_drafts`` studies that somebody is still writing
 ``transfer``  tasks and queries of a pool's transfer suite, submissions and their scores
 """
 
@@ -40,6 +41,7 @@ from studies.models.projections import (
 )
 from studies.models.sources import SourceFile
 from studies.models.stored import EvidenceQuota, PendingEvidence, StoredFile
+from studies.models.study_drafts import DraftFile, StudyDraft
 from studies.models.transfer import (
     TransferPredictions,
     TransferQuery,
@@ -56,6 +58,7 @@ __all__ = [
     "Configuration",
     "ConfigurationProjection",
     "CostTotal",
+    "DraftFile",
     "Evaluation",
     "Event",
     "EvidenceBlob",
@@ -83,6 +86,7 @@ __all__ = [
     "SourceFile",
     "StoredFile",
     "Study",
+    "StudyDraft",
     "StudyProjection",
     "TransferPredictions",
     "TransferQuery",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Min, QuerySet, Sum
+from django.db.models import Count, Min, Q, QuerySet, Sum
 
 from studies.estimation.costs import donors_cost, summed_time, time_total
 from studies.models import Allocation, Attempt, CostTotal, Event, NonLaunch, Study
@@ -38,6 +38,10 @@ class ScopeCost:
     stated: CostTotal | None
 
 
+PREFLIGHT = Q(kind__regex="^preflight") | Q(facts__training_launched=False)
+"""An event that used GPUs without training: its kind says so, or the source's own flag."""
+
+
 def panel_cost(study: Study) -> list[ScopeCost]:
     """GPU time in every scope for which there are records, in a fixed order."""
     # A corrected entry is about the same invocation, which used its time once.
@@ -48,7 +52,7 @@ def panel_cost(study: Study) -> list[ScopeCost]:
     )
     task, reserved = zip(*unlaunched, strict=True) if unlaunched else ((), ())
     allocations = Allocation.objects.filter(study=study)
-    preflights = Event.objects.filter(study=study, facts__training_launched=False)
+    preflights = Event.objects.filter(PREFLIGHT, study=study)
     scope = CostTotal.Scope
     totals: dict[str, dict[str, Any]] = {
         scope.TASK: _total(attempts, "task_gpu_seconds", task, scope.TASK),

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('ledger', '0004_ledger_check'),
+        ('ledger', '0006_second_step_resets'),
     ]
 
     operations = [
