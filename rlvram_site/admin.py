@@ -17,6 +17,7 @@ from rlvram_site.access import is_staff
 from rlvram_site.api.keys import ApiKey, ApiKeyRevocation, ApiKeyUse, Scope, issue_key
 from rlvram_site.ledger.models import LedgerEntry
 from rlvram_site.logins.resets import SecondStepReset, people_with_second_step, reset_second_step
+from rlvram_site.owners import OwnerGrant, OwnerGrantEnd
 from rlvram_site.record_admin import RecordAdmin
 
 
@@ -131,6 +132,28 @@ class SecondStepResetAdmin(RecordAdmin):
 
     def save_model(self, request: HttpRequest, obj: SecondStepReset, form: Any, change: bool) -> None:
         reset_second_step(obj)
+
+
+@admin.register(OwnerGrant)
+class OwnerGrantAdmin(RecordAdmin):
+    """Let somebody begin studies here; to take it back, record the grant's end."""
+
+    list_display = ["person", "reason", "recorded_at"]
+    fields = ["person", "reason"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request.user)
+
+
+@admin.register(OwnerGrantEnd)
+class OwnerGrantEndAdmin(RecordAdmin):
+    """A grant ends here. Studies that were begun under it stay."""
+
+    list_display = ["grant", "reason", "recorded_at"]
+    fields = ["grant", "reason"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request.user)
 
 
 @admin.register(LedgerEntry)

@@ -230,6 +230,7 @@ INSTALLED_APPS = [
     "admission",
     "notices",
     "operating",
+    "search",
 ]
 
 MIDDLEWARE = [

@@ -9,7 +9,7 @@ from django.urls import include, path
 
 from admission.views import tracking
 from operating import urls as operating_urls
-from rlvram_site import health
+from rlvram_site import health, manual
 
 
 def favicon(request: HttpRequest) -> HttpResponse:
@@ -36,6 +36,10 @@ urlpatterns = [
     path("api/v1/", include("rlvram_site.api.urls")),
     path("admission/", include("admission.urls")),
     path("notices/", include("notices.urls")),
+    path("search/", include("search.urls")),
+    path("docs/", manual.page, name="manual"),
+    path("docs/ready/<str:name>", manual.ready_file, name="manual-file"),
+    path("docs/<slug:name>/", manual.page, name="manual-page"),
     path("hooks/forge/", tracking.hook, name="forge-hook"),
     path("", include("studies.urls")),
 ]

@@ -23,6 +23,7 @@ class Scope(models.TextChoices):
     """What a key or a role may do."""
 
     READ = "read", "read everything"
+    STUDIES = "studies", "begin studies and add architectures to pools"
     PLAN = "plan", "add configurations and slots to a draft study"
     ATTEMPTS = "attempts", "add attempts and their evidence"
     DECLARE = "declare", "declare an outcome whose evidence can't be uploaded"

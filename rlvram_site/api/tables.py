@@ -122,8 +122,12 @@ class Table(ListModelMixin, JsonErrors):
                     {name[:60]: f"is no parameter of this table, expected {', '.join(sorted(known))}"}
                 )
 
+    def csv_header(self) -> Sequence[str]:
+        """The columns of the CSV: the serializer's fields, unless a table has others."""
+        return [*self.get_serializer().fields]  # type: ignore[attr-defined]
+
     def _csv(self, request: Request, queryset: QuerySet) -> HttpResponseBase:
-        header = [*self.get_serializer().fields]  # type: ignore[attr-defined]
+        header = self.csv_header()
         ordered = queryset.order_by(ordering_of(request, self))
         return csv_response(self.csv_name, header, self._lines(ordered, header))
 

@@ -102,7 +102,7 @@ def whole(value: float | None) -> str:
 @register.simple_tag
 def cell(name: str) -> SafeString:
     """A state's mark alone; its word is there for those who listen or point."""
-    mark = MARKS[name]
+    mark = MARKS.get(name) or LABEL_MARKS[name]
     return format_html(
         '<span class="cell state-{}" title="{}"><span aria-hidden="true">{}</span>'
         '<span class="visually-hidden">{}</span></span>',

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('ledger', '0004_ledger_check'),
+        ('ledger', '0005_owner_grants'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
