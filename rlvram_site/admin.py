@@ -109,6 +109,28 @@ class ApiKeyRevocationAdmin(RecordAdmin):
         return is_staff(request.user)
 
 
+@admin.register(OwnerGrant)
+class OwnerGrantAdmin(RecordAdmin):
+    """Let somebody begin studies here; to take it back, record the grant's end."""
+
+    list_display = ["person", "reason", "recorded_at"]
+    fields = ["person", "reason"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request.user)
+
+
+@admin.register(OwnerGrantEnd)
+class OwnerGrantEndAdmin(RecordAdmin):
+    """A grant ends here. Studies that were begun under it stay."""
+
+    list_display = ["grant", "reason", "recorded_at"]
+    fields = ["grant", "reason"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request.user)
+
+
 # There secrets would be read and second steps deleted without a record.
 admin.site.unregister(Authenticator)
 
@@ -132,28 +154,6 @@ class SecondStepResetAdmin(RecordAdmin):
 
     def save_model(self, request: HttpRequest, obj: SecondStepReset, form: Any, change: bool) -> None:
         reset_second_step(obj)
-
-
-@admin.register(OwnerGrant)
-class OwnerGrantAdmin(RecordAdmin):
-    """Let somebody begin studies here; to take it back, record the grant's end."""
-
-    list_display = ["person", "reason", "recorded_at"]
-    fields = ["person", "reason"]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_staff(request.user)
-
-
-@admin.register(OwnerGrantEnd)
-class OwnerGrantEndAdmin(RecordAdmin):
-    """A grant ends here. Studies that were begun under it stay."""
-
-    list_display = ["grant", "reason", "recorded_at"]
-    fields = ["grant", "reason"]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_staff(request.user)
 
 
 @admin.register(LedgerEntry)
