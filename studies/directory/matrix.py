@@ -89,13 +89,14 @@ def _csv(columns: list[str], rows: list[dict[str, Any]]) -> str:
 
 
 def _list(file: YamlFile, problems: Problems, key: str, kind: type) -> list[Any]:
-    values = file.values.get(key)
-    words = "texts" if kind is str else "whole numbers above zero"
-    good = isinstance(values, list) and values and all(type(item) is kind for item in values)
-    if not good or (kind is int and min(values) < 1) or len(set(values)) != len(values):
-        _refuse(file, problems, key, values, f"a list of different {words}")
+    given = file.values.get(key)
+    values = given if isinstance(given, list) else []
+    good = values and all(type(item) is kind for item in values) and len(set(values)) == len(values)
+    if not good or (kind is int and min(values) < 1):
+        words = "texts" if kind is str else "whole numbers above zero"
+        _refuse(file, problems, key, given, f"a list of different {words}")
         return []
-    return list(values)
+    return values
 
 
 def _named(file: YamlFile, problems: Problems, axis: str) -> dict[str, dict[str, Any]]:

@@ -103,9 +103,17 @@ class ModelForm(forms.Form):
         )
 
 
+NOT_ALLOWED = "Beginning a study is for staff, and for people to whom staff granted it."
+
+
+def may_begin(user: Any) -> bool:
+    """Whether somebody may begin studies: staff, and people with a grant."""
+    return Scope.STUDIES in scopes_of_person(user)
+
+
 def _require(request: HttpRequest) -> None:
-    if Scope.STUDIES not in scopes_of_person(request.user):
-        raise PermissionDenied("Beginning a study is for staff, and for people to whom staff granted it.")
+    if not may_begin(request.user):
+        raise PermissionDenied(NOT_ALLOWED)
 
 
 def _draft(request: HttpRequest, pk: int) -> StudyDraft:

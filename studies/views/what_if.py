@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
 
 from rlvram_site.csv_download import csv_response
 from studies.estimation.volumes import MIB_PER_GIB
@@ -17,6 +19,7 @@ from studies.estimation.what_if_grid import Cell
 from studies.figures.volumes import Bar, Segment, volumes_figure
 from studies.models import Study
 from studies.services.errors import UNREADABLE
+from studies.services.plan import study_drafts
 from studies.services.questions.asking import Asked, ask, ask_grid
 from studies.services.questions.documents import GRID_COLUMNS, grid_rows
 from studies.services.questions.folder import study_files
@@ -25,6 +28,7 @@ from studies.text.sentences import feature_words
 from studies.text.settings import NAMES
 from studies.text.words import count_word, family_words, listed, method_words, sentence
 from studies.views.common import get_study, study_page
+from studies.views.study_drafts import NOT_ALLOWED, may_begin
 from studies.views.what_if_form import QuestionForm, initial
 
 
@@ -67,13 +71,18 @@ def what_if(request: HttpRequest, slug: str) -> HttpResponseBase:
     if not sent:
         return study_page(
             request, study, "what-if", form=QuestionForm(study, models, initial=initial(study)),
+            may_begin=may_begin(request.user),
             sentence="Give a model and its settings: every method answers, and nothing is recorded.",
         )  # fmt: skip
     form = QuestionForm(study, models, sent, request.FILES)
-    context: dict[str, Any] = {"form": form, "sentence": "Some fields need another value."}
+    context: dict[str, Any] = {
+        "form": form,
+        "may_begin": may_begin(request.user),
+        "sentence": "Some fields need another value.",
+    }
     if form.is_valid():
         try:
-            answer = _answer(study, form, sent.get("as", ""))
+            answer = _answer(request.user, study, form, _kind(request))
         except UNREADABLE as error:
             form.add_error(None, f"{sentence(str(error))}.")
         else:
@@ -84,8 +93,23 @@ def what_if(request: HttpRequest, slug: str) -> HttpResponseBase:
     return study_page(request, study, "what-if", status=status, **context)
 
 
-def _answer(study: Study, form: QuestionForm, kind: str) -> HttpResponseBase | dict[str, Any]:
+def _kind(request: HttpRequest) -> str:
+    """What the answer is wanted as. Only a form that was sent makes a draft: an address never does."""
+    kind = (request.POST or request.GET).get("as", "")
+    return "" if kind == "draft" and request.method != "POST" else kind
+
+
+def encoded(files: dict[str, str]) -> dict[str, bytes]:
+    """Texts as the bytes of files."""
+    return {path: text.encode() for path, text in files.items()}
+
+
+def _answer(user: Any, study: Study, form: QuestionForm, kind: str) -> HttpResponseBase | dict[str, Any]:
     question = form.question
+    if kind == "draft":
+        if not may_begin(user):
+            raise PermissionDenied(NOT_ALLOWED)
+        return redirect(study_drafts.begin(user, encoded(study_files(study, question))))
     if kind == "folder":
         return _zip(f"{study.slug}-question", study_files(study, question))
     if kind not in ("table", "csv"):

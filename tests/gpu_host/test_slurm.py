@@ -11,7 +11,7 @@ import pytest
 from host.errors import Refused
 from host.order import Order
 from host.slurm import _tasks, groups_of, record
-from studies.models import Attempt, SeedSlot
+from studies.models import Attempt, NonLaunch, SeedSlot
 from tests.gpu_host.test_hosts import Serving, host_key, serving, staff  # noqa: F401
 
 SBATCH = """#!/bin/bash
@@ -99,6 +99,15 @@ def test_what_was_cancelled_before_it_ran_is_reported(cluster):
     assert [row["launched"] for row in rows] == [True, False, True]
     assert [row.get("recorded") for row in rows] == [True, None, True]
     assert rows[1]["problem"] == "never launched: CANCELLED (Priority)"
+    for _ in range(2):  # the second time it is found there
+        done = cluster.machine.host(
+            "slurm-record", place, "--dir", cluster.machine.home, "--url", cluster.site.url, CANCELLED="1"
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert [json.loads(line).get("recorded") for line in done.stdout.splitlines()] == [True, True, True]
+    known = NonLaunch.objects.get()
+    assert (known.slot.experiment_id, known.reason) == (rows[1]["slot"], rows[1]["problem"])
+    assert known.facts == {"job_id": "900", "task": 1, "scheduler_state": "CANCELLED"}
 
 
 class Told:

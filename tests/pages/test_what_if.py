@@ -8,9 +8,10 @@ import re
 import zipfile
 
 import pytest
+from django.contrib.auth import get_user_model
 
 from rlvram_site.ledger.models import LedgerEntry
-from studies.models import Configuration
+from studies.models import Configuration, StudyDraft
 from studies.services.plan.creating import check
 from tests.checkpoints.published import config_of
 
@@ -143,6 +144,16 @@ def test_an_answer_becomes_a_folder_that_the_check_accepts(client, question, tmp
         directory, problems = check(tmp_path / str(number) / "estimation-question")
         assert problems == []
         assert [row.settings.gpu_count for row in directory.rows] == [question[1]["gpu_count"]]
+
+
+def test_an_answer_becomes_a_draft_of_whoever_may_begin_studies(client, question):
+    sent = question[1] | {"as": "draft"}
+    assert client.post(URL, sent).status_code == 403
+    client.force_login(get_user_model().objects.create_user("ada", password="x", is_staff=True))
+    assert client.get(URL, sent).status_code == 200
+    assert not StudyDraft.objects.exists()
+    draft = client.post(URL, sent)["Location"]
+    assert "Nothing is missing" in text_of(client.get(draft))
 
 
 @pytest.mark.parametrize(
