@@ -49,7 +49,7 @@ class SealSerializer(serializers.ModelSerializer):
         model = Seal
         fields = ["id", "prediction_set", "sha256", "source_path", "sealed_at", "protocol_sha256",
                   "amendments_sha256", "input_sha256", "output_sha256", "parent_seal_sha256",
-                  "environment", "fit_seconds", "recorded_at"]  # fmt: skip
+                  "environment", "fit_seconds", "bound", "recorded_at"]  # fmt: skip
 
 
 class EvaluationSerializer(serializers.ModelSerializer):

@@ -23,10 +23,11 @@ from studies.models import (
     SeedSlot,
     Study,
 )
+from studies.models.predictions import MADE_HERE
 from studies.services.errors import ServiceError
 from studies.services.plan.pools import architectures
 
-SOURCE = "recorded here"
+SOURCE = MADE_HERE
 
 
 class FolderRefused(ServiceError):

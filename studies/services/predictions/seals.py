@@ -17,10 +17,13 @@ from studies.estimation.methods import Prediction as MethodPrediction
 from studies.estimation.panel import by_method
 from studies.estimation.study import inherit
 from studies.models import Configuration, FittedModel, Prediction, PredictionSet, Seal, Study
+from studies.models.predictions import MADE_HERE
 from studies.services.errors import ServiceError
 from studies.services.ledger_order import first_launch, first_outcome, sequence_of, sequences
 from studies.services.plan import protocols
+from studies.services.plan.complete import require_complete
 from studies.services.plan.pools import pool_of
+from studies.services.predictions import bindings
 from studies.services.predictions.recorded import method_predictions, panel_set
 
 
@@ -74,11 +77,11 @@ def seal_state(study: Study) -> SealState:
 
 
 def seal_predictions(prediction_set: PredictionSet, sealed_at: dt.datetime | None = None) -> Seal:
-    """Seal a complete prediction set of a panel, binding protocol, amendments and predictions by hash.
+    """Seal a complete prediction set of a panel, binding by hash everything that it rests on.
 
     The seal's sha256 is that of its canonical JSON, because it has no file.
     Raises ``ServiceError``: an outcome of a target is recorded already, the set is sealed already, it is no
-    panel's, or a method misses a target.
+    panel's, the plan is incomplete or not frozen, or a method misses a target.
     """
     study = prediction_set.study
     with transaction.atomic():
@@ -95,13 +98,14 @@ def seal_predictions(prediction_set: PredictionSet, sealed_at: dt.datetime | Non
             "output_sha256": {
                 "predictions": digest([item.to_record() for item in method_predictions(prediction_set)])
             },
+            "bound": bindings.binding(study),
         }
         moment = sealed_at or timezone.now()
         seal = Seal(
             study=study,
             prediction_set=prediction_set,
             sha256=digest({**content, "sealed_at": moment}),
-            source_path="recorded here",
+            source_path=MADE_HERE,
             sealed_at=moment,
             **content,
         )
@@ -110,9 +114,9 @@ def seal_predictions(prediction_set: PredictionSet, sealed_at: dt.datetime | Non
 
 
 def _check_sealable(prediction_set: PredictionSet, study: Study) -> None:
-    check_open(study)
     if prediction_set.kind != PredictionSet.Kind.PANEL:
         raise ServiceError(f"{prediction_set}: only a panel's predictions are sealed")
+    check_open(study)
     try:
         by_method(method_predictions(prediction_set), protocols.rules(study).target_configuration_ids)
     except EstimationError as error:
@@ -120,7 +124,7 @@ def _check_sealable(prediction_set: PredictionSet, study: Study) -> None:
 
 
 def check_open(study: Study) -> None:
-    """Raises ``ServiceError`` unless the study can still be predicted: unsealed, without an outcome."""
+    """Raise ``ServiceError`` unless it can be predicted: unsealed, without an outcome, its plan complete."""
     if Seal.objects.filter(study=study).exists():
         raise ServiceError(f"study {study.slug} is sealed already")
     if first_outcome(study) is not None:
@@ -128,6 +132,7 @@ def check_open(study: Study) -> None:
             f"study {study.slug} cannot be sealed: an outcome of a target is recorded already, so its "
             "predictions would not be prospective"
         )
+    require_complete(study)
 
 
 def predict_and_seal(study: Study, result: Mapping[str, Any]) -> tuple[PredictionSet, Seal]:
