@@ -32,7 +32,8 @@ from studies.api.serializers.plan import (
 from studies.api.serializers.plan_uploads import ConfigurationsUploadSerializer, SlotsUploadSerializer
 from studies.api.views.base import StudyDetail, StudyTable, StudyView, refuse
 from studies.models import Amendment, Configuration, Pool, SeedSlot, Study
-from studies.services.errors import ServiceError, UploadRefused
+from studies.services.errors import UNREADABLE, ServiceError, UploadRefused
+from studies.services.life import life
 from studies.services.outcomes.slots import slot_states
 from studies.services.plan import amendments, protocols
 from studies.services.plan.drafts import NotADraft, add_configurations, add_slots
@@ -65,6 +66,10 @@ class StudyDetailView(StudyDetail):
     def find(self) -> Study:
         study: Any = self.study
         study.seal_state, study.head = seal_state(study), head(study.stream)
+        try:
+            study.life = life(study)
+        except UNREADABLE:
+            study.life = None
         return study
 
 
