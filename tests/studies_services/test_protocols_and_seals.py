@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from studies.models import Amendment, Seal, SeedSlot, Study
+from studies.models import Amendment, Seal, Study
 from studies.services.errors import ServiceError
 from studies.services.plan import amendments, protocols
 from studies.services.predictions import bindings
 from studies.services.predictions.seals import seal_predictions, seal_state
-from tests.factories import make_attempt, make_configuration, make_prediction_set, make_protocol, make_study
+from tests.factories import make_attempt, make_prediction_set, make_protocol, make_study
 from tests.pages.reading import text_of
 
 pytestmark = pytest.mark.django_db
@@ -75,32 +75,6 @@ def test_predictions_added_after_the_seal_are_not_prospective(planned):
     late.save()
     state = seal_state(planned)
     assert (state.prospective, state.word) == (False, "sealed, but 1 predictions were added afterwards")
-
-
-@pytest.fixture
-def unsealed(sample_studies):
-    """A follow-up with inherited predictions and no seal yet."""
-    origin = Study.objects.get(slug="host-capacity")
-    study = make_study(slug="unsealed", pool=origin.pool, parent=origin.parent)
-    base = origin.protocols.get()
-    make_protocol(study, document=base.document, sha256=base.sha256)
-    prediction_set = make_prediction_set(study, inherits=origin.predictionsets.get().inherits)
-    for configuration in origin.configurations.all():
-        fields = {
-            field.name: getattr(configuration, field.name)
-            for field in configuration._meta.concrete_fields
-            if field.name not in ("id", "recorded_at", "study", "pool")
-        }
-        own = make_configuration(study, **fields)
-        for prediction in origin.predictionsets.get().predictions.filter(configuration=configuration):
-            prediction.pk, prediction._state.adding = None, True
-            prediction.study, prediction.prediction_set, prediction.configuration = study, prediction_set, own
-            prediction.save()
-        for slot in SeedSlot.objects.filter(study=origin, configuration=configuration):
-            slot.pk, slot._state.adding = None, True
-            slot.study, slot.configuration = study, own
-            slot.save()
-    return study
 
 
 def slot_of(study):
