@@ -9,6 +9,7 @@ from rlvram_site.ledger.canonical import digest
 from studies.archive.layout import LAYOUTS
 from studies.models import Protocol, Seal, Study
 from studies.models.predictions import MADE_HERE
+from studies.services.ledger_order import imported
 from studies.services.predictions.bindings import seal_sha256
 
 CHECKED, STATED = "checked here", "stated by the source"
@@ -46,14 +47,15 @@ class Words:
 
 
 def protocol_word(protocol: Protocol) -> Word:
-    """The protocol's hash is checked where it is that of the recorded document."""
-    is_own = protocol.sha256 == digest(protocol.document) and protocol.source_path == MADE_HERE
-    return _word(protocol.study, is_own, protocol.recorded_at)
+    """The protocol's hash is checked where this site made it of the recorded document."""
+    made_here = protocol.sha256 == digest(protocol.document) and protocol.source_path == MADE_HERE
+    return _word(protocol.study, made_here and not imported(protocol), protocol.recorded_at)
 
 
 def seal_word(seal: Seal) -> Word:
-    """The seal's hash is checked where it is that of what the seal says."""
-    return _word(seal.study, seal.made_here and seal_sha256(seal) == seal.sha256, seal.recorded_at)
+    """The seal's hash is checked where this site made it of what the seal says."""
+    made_here = seal.made_here and seal_sha256(seal) == seal.sha256
+    return _word(seal.study, made_here and not imported(seal), seal.recorded_at)
 
 
 def words(study: Study) -> Words:
@@ -62,20 +64,14 @@ def words(study: Study) -> Words:
     return Words(
         protocol_word(protocol) if protocol else None,
         seal_word(seal) if seal else None,
-        _word(study, is_own(study), study.recorded_at),
+        _word(study, not imported(study), study.recorded_at),
     )
-
-
-def is_own(study: Study) -> bool:
-    """Whether the study was begun here; else its records came from an archive or a bundle."""
-    return study.source_name in ("", MADE_HERE)
 
 
 def _word(study: Study, checked: bool, moment: dt.datetime) -> Word:
     if checked:
-        return Word(CHECKED, "", moment, f"python manage.py verify_study {study.slug}")
+        return Word(CHECKED, "", moment, f"python manage.py verify_study {study.slug} --refit")
     parts = [study.source_name, study.source_authors, study.source_licence]
     source = ", ".join(part for part in parts if part) or "whoever sent it"
-    archive = " --archive PATH --refit" if study.slug in LAYOUTS else ""
-    output = " --output report.json" if study.slug in LAYOUTS else ""
-    return Word(STATED, source, moment, f"python manage.py verify_study {study.slug}{archive}{output}")
+    how = "--archive PATH --refit --output report.json" if study.slug in LAYOUTS else "--refit"
+    return Word(STATED, source, moment, f"python manage.py verify_study {study.slug} {how}")
