@@ -236,9 +236,9 @@ def check_seal(report, study, streams):
 def _check_documents(report, study, seal):
     """Protocol and amendments are those that the seal names by sha256."""
     name = study.stream
-    protocol = study.protocol
+    protocol = study.protocol or {"place": 0, "sha256": ""}
     report.check(
-        protocol is not None and protocol["place"] < seal["place"]
+        0 < protocol["place"] < seal["place"]
         and protocol["sha256"] == seal["protocol_sha256"],
         f"seal {name}: names the protocol that was frozen before it",
         f"seal {name}: names another protocol than the one that was frozen before it",
@@ -398,7 +398,7 @@ def check_scores(report, study):
     )
     report.ok(f"labels {study.stream}: {len(resolved)} of {len(known)} configurations resolved"
               + (f": {kinds}" if kinds else ""))  # fmt: skip
-    counted = {}
+    counted: dict[str, list[int]] = {}
     for row in study.rows["prediction"]:
         if row["prediction_set_id"] == study.panel:
             counts = counted.setdefault(row["method"], [0, 0, 0])

@@ -130,7 +130,7 @@ def evaluation_inputs(study: Study) -> list[dict[str, str]]:
 
 
 def stale_evaluations(study: Study) -> list[str]:
-    """A sentence for each recorded evaluation whose inputs hold today and whose result no longer comes out."""
+    """A sentence for each recorded evaluation that no longer comes out of the inputs that it had."""
     found = []
     for item in _evaluated_sets(study):
         inputs, result = _evaluate(item)
