@@ -1,13 +1,13 @@
 """Which folders make up the distribution. Everything else about it is in pyproject.toml.
 
-Templates, style sheets and scripts stand beside the packages in a checkout. In a wheel they lie inside
-``rlvram_site``, where ``rlvram_site.settings`` looks for them.
+Templates, style sheets, scripts and documentation stand beside the packages in a checkout. In a wheel they
+lie inside ``rlvram_site``, where ``rlvram_site.settings`` looks for them.
 """
 
 from setuptools import find_namespace_packages, setup
 
-PACKAGES = ["rlvram_site", "studies", "admission", "host", "notices", "operating"]
-OUTSIDE = {"rlvram_site.files.templates": "templates", "rlvram_site.files.static": "static"}
+PACKAGES = ["rlvram_site", "studies", "admission", "host", "notices", "operating", "search"]
+OUTSIDE = {f"rlvram_site.files.{name}": name for name in ("templates", "static", "docs")}
 
 setup(
     packages=[

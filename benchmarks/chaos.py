@@ -6,13 +6,15 @@ Who uploads tries again until an answer says that the attempt is recorded, as th
 everything that was acknowledged is there once, no job is left, every chain is whole, and the outcomes equal
 those of a second system to which the same was sent in peace. Exits 1 and says which of it does not hold.
 
-The disk is not filled and the clock is not moved.
+As root the site's data has a small disk of its own, which is filled and freed. A web server that starts again
+may have a clock that is wrong by up to two hours, either way.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import sys
 import tempfile
@@ -26,6 +28,9 @@ import requests
 from benchmarks.ingest import SLUG, attempt
 from benchmarks.system import PARTS, System, wait
 
+DISK = "disk"
+ROOM_MIB = 96
+MOST_MOVED_SECONDS = 7200
 FAILED_LOG = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
 STATES = """
 import hashlib, json
@@ -56,6 +61,7 @@ class Clients:
         self.acknowledged: list[int] = []
         self.jobs: list[int] = []
         self.refused = 0
+        self.full = 0
         self._numbers = iter(range(slots))
         self._lock = threading.Lock()
         self._random = random.Random(seed)
@@ -79,7 +85,10 @@ class Clients:
         if answer is not None and answer.status_code < 500:
             raise SystemExit(f"{path}: {answer.status_code} {answer.text[:300]}")
         with self._lock:
-            self.refused += 1
+            if answer is not None and answer.status_code == 507:
+                self.full += 1
+            else:
+                self.refused += 1
         time.sleep(0.3)
         return None
 
@@ -126,22 +135,32 @@ def main() -> None:
 
 def storm(folder: Path, options: argparse.Namespace) -> tuple[dict[str, Any], list[int], list[str]]:
     """Uploads and jobs among kills; what is there afterwards, what was acknowledged, and what is wrong."""
-    chance, system = random.Random(options.seed), System(folder, options.slots)
-    kills: dict[str, int] = dict.fromkeys(PARTS, 0)
+    chance, own_disk = random.Random(options.seed), os.geteuid() == 0
+    system = System(folder, options.slots, room_mib=ROOM_MIB if own_disk else 0, DISK_RESERVE_MIB="16")
+    kills: dict[str, int] = dict.fromkeys([*PARTS, *([DISK] if own_disk else [])], 0)
+    moved = 0
     try:
         clients = Clients(system, options.slots, options.seed)
         end = time.monotonic() + options.minutes * 60
         while time.monotonic() < end:
             time.sleep(chance.uniform(1, 6))
-            part = chance.choice(PARTS)
-            system.kill(part)
+            part = chance.choice([*kills])
             kills[part] += 1
+            if part == DISK:
+                system.fill_disk()
+                time.sleep(chance.uniform(1, 4))
+                system.free_disk()
+                continue
+            system.kill(part)
             time.sleep(chance.uniform(0, 3))
-            system.start(part)
+            wrong_by = chance.choice([0, chance.uniform(-MOST_MOVED_SECONDS, MOST_MOVED_SECONDS)])
+            moved += bool(wrong_by) and part.startswith("web")
+            system.start(part, moved_seconds=wrong_by)
         clients.ended.set()
         for thread in clients.threads:
             thread.join()
-        print(f"killed: {json.dumps(kills)}; tries without an answer: {clients.refused}", flush=True)
+        print(f"killed or filled: {json.dumps(kills)}; starts with a wrong clock: {moved}", flush=True)
+        print(f"refused with 507: {clients.full}; tries without an answer: {clients.refused}", flush=True)
         wait(lambda: json.loads(system.shell(STATES))["unended"] == 0, "no job is stuck")
         found = json.loads(system.shell(STATES))
         system.manage("verify_ledger")

@@ -28,9 +28,17 @@ PARTS = ("postgres", "redis", "web-0", "web-1", "worker", "beat")
 class System:
     """The parts, their addresses, and one folder for all that they keep."""
 
-    def __init__(self, folder: Path, slots: int, **settings: str) -> None:
+    def __init__(self, folder: Path, slots: int, *, room_mib: int = 0, **settings: str) -> None:
+        """``room_mib``: the site's data has a disk of its own of that size, in memory; needs root."""
         self.folder = folder
         folder.chmod(0o711)
+        self.room_mib = room_mib
+        if room_mib:
+            (folder / "data").mkdir(mode=0o700)
+            subprocess.run(
+                ["mount", "-t", "tmpfs", "-o", f"size={room_mib}m,mode=700", "tmpfs", folder / "data"],
+                check=True,
+            )  # fmt: skip
         self.ports = {name: free_port() for name in ("redis", "web-0", "web-1")}
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.database_url = f"postgresql://postgres@{quote(str(folder / 'pg'), safe='')}/postgres"
@@ -59,11 +67,12 @@ class System:
         for number in range(2):
             wait(lambda number=number: self._answers(number), f"web-{number}")
 
-    def start(self, part: str) -> None:
-        """Start a part that is not running; a database is waited for."""
+    def start(self, part: str, *, moved_seconds: float = 0) -> None:
+        """Start a part that is not running; a database is waited for. A web server's clock may be wrong."""
+        environment = {**self.environment, "MOVED_SECONDS": str(moved_seconds)}
         with (self.folder / f"{part}.log").open("ab") as log:
             self.processes[part] = subprocess.Popen(
-                self._command(part), cwd=ROOT if part != "postgres" else self.folder, env=self.environment,
+                self._command(part), cwd=ROOT if part != "postgres" else self.folder, env=environment,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
         if part == "postgres":
@@ -112,6 +121,18 @@ class System:
         """End everything."""
         for part in list(self.processes):
             self.kill(part)
+        if self.room_mib:
+            subprocess.run(["umount", "--lazy", self.folder / "data"], check=True)
+
+    def fill_disk(self) -> None:
+        """Leave the site's disk a MiB; only for one with ``room_mib``."""
+        free = shutil.disk_usage(self.folder / "data").free
+        with (self.folder / "data" / "ballast").open("ab") as file:
+            for _ in range(max(0, free // 2**20 - 1)):
+                file.write(bytes(2**20))
+
+    def free_disk(self) -> None:
+        (self.folder / "data" / "ballast").unlink(missing_ok=True)
 
     def _command(self, part: str) -> list[str]:
         python, quiet = sys.executable, ["--loglevel", "error"]
@@ -132,7 +153,7 @@ class System:
         if part == "beat":
             return [*celery, "beat", "--schedule", str(self.folder / "schedule"), "--pidfile", "", *quiet]
         return [
-            python, "-m", "gunicorn", "--config", "python:rlvram_site.server.settings",
+            python, "-m", "gunicorn", "--config", "python:benchmarks.moved_clock",
             "--bind", f"127.0.0.1:{self.ports[part]}", "--workers", "1", "--threads", "4",
             "--timeout", "60", "--log-level", "critical", "--no-control-socket",
         ]  # fmt: skip

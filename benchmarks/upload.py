@@ -3,8 +3,8 @@
     python -m benchmarks.upload [--samples-mib 200] [--log-mib 50]
 
 Makes the directory, serves a site on SQLite with two workers as ``./run`` does, uploads with the real
-command, and uploads once more, which finds everything there. Memory is the largest resident set of the client
-and of the processes of the server together, looked at every 50 ms.
+command, and uploads once more, which finds everything there. Memory is the largest resident set of the
+client, of the server's processes together, and of the process that reads the upload, looked at every 50 ms.
 """
 
 from __future__ import annotations
@@ -108,7 +108,11 @@ def main() -> None:
                    "--study", SLUG, "--invocation", "large", "--slot", "slot-0", "--quiet"]  # fmt: skip
         with served(server, environment, f"http://127.0.0.1:{port}/health/live/"):
             for what in ("first", "again"):
-                with Memory("host.upload") as client, Memory("gunicorn", f":{port}") as site:
+                with (
+                    Memory("host.upload") as client,
+                    Memory("gunicorn", f":{port}") as site,
+                    Memory("studies.evidence.confined") as reader,
+                ):
                     started = time.perf_counter()
                     done = subprocess.run(
                         command, cwd=ROOT, env={**environment, "RLVRAM_KEY": prepared.stdout.split()[-1]},
@@ -120,7 +124,7 @@ def main() -> None:
                 answer = json.loads(done.stdout)
                 print(
                     f"{what}: {seconds:.1f} s, client {client.largest:.0f} MiB, server "
-                    f"{site.largest:.0f} MiB; "
+                    f"{site.largest:.0f} MiB and its reader {reader.largest:.0f} MiB; "
                     f"{answer['status']}, {answer['outcome']}, peak {answer['peak_mib']}",
                     flush=True,
                 )

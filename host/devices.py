@@ -7,11 +7,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import pynvml
+from host.errors import BadInput, DeviceError
 
-from host.errors import DeviceError
+try:
+    import pynvml
+except ImportError:  # only the extra ``gpu`` brings it
+    pynvml = None
 
 MIB = 1024 * 1024
+
+
+NVMLError: type[Exception] = pynvml.NVMLError if pynvml else RuntimeError
+"""What the driver's library raises; nothing does without the library."""
+
+
+def need_library() -> None:
+    """Raises ``BadInput`` where the package that reads the devices is not installed."""
+    if pynvml is None:
+        raise BadInput(
+            "the devices can't be read: the package nvidia-ml-py is missing, expected an installation with "
+            "the extra gpu (pip install './host[gpu]')"
+        )
 
 
 @dataclass(frozen=True)
@@ -44,7 +60,9 @@ def devices() -> Iterator[list[Device]]:
 
     Raises:
         DeviceError: NVML's library is missing, or the driver does not answer.
+        BadInput: the package that asks it is not installed.
     """
+    need_library()
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:

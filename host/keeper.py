@@ -125,9 +125,14 @@ def main() -> int:
     parser.add_argument("--pipe", type=int, required=True)
     parser.add_argument("--grace-seconds", type=float, required=True)
     parser.add_argument("--user", default="")
+    parser.add_argument("--cgroup", default="", help="the folder of a cgroup that all of it runs in")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
     os.set_inheritable(options.pipe, False)
+    if options.cgroup:
+        # Where the kernel refuses, adoption and marks still find all of it.
+        with contextlib.suppress(OSError), open(f"{options.cgroup}/cgroup.procs", "w") as members:
+            members.write("0")
     return Keeper(options.pipe, options.grace_seconds).keep(options.command, options.user, options.parent)
 
 

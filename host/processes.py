@@ -17,6 +17,7 @@ from typing import IO, Any
 
 import psutil
 
+from host import cgroups
 from host.errors import NotStarted
 
 MARK = "RLVRAM_RUN"
@@ -102,10 +103,12 @@ def start(
     Raises ``NotStarted``: there is no such program, or it may not be started.
     """
     reading, writing = os.pipe()
+    scope = _scope_words(token)
+    group = None if scope else cgroups.make(token, cgroups.own_folder())
     words = [
-        *_scope_words(token), sys.executable, "-I", str(_KEEPER), "--parent", str(os.getpid()),
+        *scope, sys.executable, "-I", str(_KEEPER), "--parent", str(os.getpid()),
         "--pipe", str(writing), "--grace-seconds", str(GRACE_SECONDS),
-        *(["--user", user] if user else []), "--", *command,
+        *(["--user", user] if user else []), *(["--cgroup", str(group)] if group else []), "--", *command,
     ]  # fmt: skip
     try:
         keeper = subprocess.Popen(  # noqa: S603 - this project's own keeper
@@ -128,6 +131,7 @@ def start(
         keeper.wait()
         _keepers.discard(keeper.pid)
         pipe.close()
+        end_scope(token)
         raise NotStarted(str(said.get("problem", "")))
     return Program(token, keeper, pipe)
 
@@ -176,7 +180,8 @@ def _scope_words(token: str) -> list[str]:
 
 
 def end_scope(token: str) -> None:
-    """Kill what is left in the run's scope, where systemd made one."""
+    """Kill what is left in the run's scope or cgroup, where it has one."""
+    cgroups.end(token, cgroups.own_folder())
     if _systemd():
         subprocess.run(  # noqa: S603
             ["systemctl", "kill", "--signal=KILL", f"rlvram-{token}.scope"],  # noqa: S607

@@ -192,7 +192,7 @@ class Study:
 
     def document(self):
         """The base protocol with its amendments in order."""
-        held = dict(self.protocol["document"])
+        held = dict(self.protocol["document"]) if self.protocol else {}
         for row in sorted(self.rows["amendment"], key=lambda row: row["number"]):
             held.update(row["updates"])
         return held

@@ -14,9 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pynvml
-
-from host.devices import Device, busy, driver_version
+from host.devices import Device, NVMLError, busy, driver_version
 from host.errors import AlreadyLaunched, DeviceError, NotStarted
 from host.keys import KEY, KEY_FILE
 from host.kinds import SACCT_FIELDS
@@ -209,7 +207,7 @@ def _until_idle(task: Sequence[Device], idle_mib: int) -> list[str]:
             if time.monotonic() >= end:
                 return [reason.replace("before the start", "after the end") for reason in occupied]
             time.sleep(0.1)
-    except pynvml.NVMLError as error:
+    except NVMLError as error:
         return [f"the devices can't be read any more: {error}"]
     return []
 

@@ -15,7 +15,7 @@ from typing import Any
 from host.launches import newest_token
 from host.locks import lock
 from host.order import Order
-from host.processes import end_marked
+from host.processes import end_marked, end_scope
 
 NOTE, SENT, ASIDE = "upload.json", "sent.json", "not-sent.json"
 OWN_FILES = {NOTE, SENT, ASIDE, "order.json"}
@@ -126,6 +126,7 @@ def end_leftovers(home: Path) -> list[Run]:
         return []
     left = end_marked({run.token for run in gone})
     for run in gone:
+        end_scope(run.token)
         run.state = ENDED_ALONE
         run.record.setdefault("facts", {})["host_was_gone"] = True
         if left:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from host.devices import need_library
 from host.errors import BadInput, Refused, Unreachable
 from host.keys import KEY_FILE
 from host.kinds import SACCT_FIELDS
@@ -164,6 +165,36 @@ def report(place: Path, home: Path) -> list[dict[str, Any]]:
     return rows
 
 
+def record(web: Web, place: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Tell the site which slots were never launched; what it answers goes into their rows.
+
+    Raises ``Unreachable``. A slot that was launched elsewhere after all stays as the site has it.
+    """
+    job = (place / "job").read_text().strip() if (place / "job").exists() else ""
+    studies = {
+        sent["slot"]: sent["study"]
+        for group in place.glob("[0-9]*.json")
+        for sent in json.loads(group.read_text())
+    }
+    for row in rows:
+        if not is_never_launched(row):
+            continue
+        sent = {
+            "slot": row["slot"], "diagnosis": "not_started", "reason": row["problem"][:500],
+            "facts": {"job_id": job, "task": row["task"], "scheduler_state": row["scheduler"]},
+        }  # fmt: skip
+        try:
+            web.json("POST", f"studies/{studies[row['slot']]}/non-launches/", {"non_launches": [sent]})
+            row["recorded"] = True
+        except Refused as error:
+            row |= {"recorded": False, "refused": str(error)}
+
+
+def is_never_launched(row: dict[str, Any]) -> bool:
+    """Whether the scheduler has ended the task of a slot that was never launched."""
+    return not row["launched"] and bool(row["scheduler"]) and row["scheduler"] not in STARTED_STATES
+
+
 def _states(place: Path) -> dict[int, tuple[str, str]]:
     """State and reason of each array task, from ``sacct``."""
     job, sacct = place / "job", shutil.which("sacct")
@@ -202,7 +233,7 @@ def _next_name(folder: Path) -> str:
 
 
 def add_commands(commands: Any) -> None:
-    """Three commands of ``rlvram-host``: write and submit an array, run one task, say what became of it."""
+    """Commands of ``rlvram-host``: write and submit an array, run a task, tell and record what came of it."""
     write = commands.add_parser("slurm", help="write an sbatch array for a study's open slots, and submit it")
     write.add_argument("study", help="slug of the study")
     write.add_argument("--program", default="", help="which of --programs runs, if the protocol does not say")
@@ -227,8 +258,14 @@ def add_commands(commands: Any) -> None:
     told.add_argument("place", type=Path, metavar="FOLDER")
     told.add_argument("--dir", type=Path, default=Path("rlvram-host"), help="the shared folder")
     told.set_defaults(do=_report)
-    for parser in (write, task):
+    never = commands.add_parser(
+        "slurm-record", help="the same, and record at the site which slots were never launched"
+    )
+    never.add_argument("place", type=Path, metavar="FOLDER")
+    never.set_defaults(do=_record)
+    for parser in (write, task, never):
         add_site(parser)
+    for parser in (write, task):
         parser.add_argument(
             "--programs", type=Path, required=True, help="JSON file of the programs that may run"
         )
@@ -258,6 +295,7 @@ def _task(options: argparse.Namespace) -> int:
     number = os.environ.get("SLURM_ARRAY_TASK_ID", "")
     if not number.isdecimal():
         raise BadInput("SLURM_ARRAY_TASK_ID is not set, expected to be called by an array's script")
+    need_library()
     home = options.dir.resolve()
     programs = Programs.read(options.programs)
     return run_task(options.place, int(number), home, web_of(options), programs, manner_of(options))
@@ -267,3 +305,11 @@ def _report(options: argparse.Namespace) -> int:
     for row in report(options.place, options.dir.resolve()):
         print(json.dumps(row))
     return 0
+
+
+def _record(options: argparse.Namespace) -> int:
+    rows = report(options.place, options.dir.resolve())
+    record(web_of(options), options.place, rows)
+    for row in rows:
+        print(json.dumps(row))
+    return 1 if any("refused" in row for row in rows) else 0

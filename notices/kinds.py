@@ -16,7 +16,8 @@ class Kind(models.TextChoices):
     AMENDED_LATE = "amended_late", "a study was amended after launch"
     RESOLVED = "resolved", "configurations were resolved"
     CONTRADICTED = "contradicted", "a study is contradicted"
+    EVIDENCE_LOST = "evidence_lost", "evidence was found damaged or missing, or is whole again"
 
 
 OF_ISSUES = (Kind.HOLDS, Kind.VERDICT_WITHDRAWN, Kind.HEAD_WITHOUT_VERDICT, Kind.UNSAFE)
-OF_STUDIES = (Kind.SEALED, Kind.AMENDED_LATE, Kind.RESOLVED, Kind.CONTRADICTED)
+OF_STUDIES = (Kind.SEALED, Kind.AMENDED_LATE, Kind.RESOLVED, Kind.CONTRADICTED, Kind.EVIDENCE_LOST)

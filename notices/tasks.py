@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from notices.evidence import watch_evidence
 from notices.sending import deliver_due
 from notices.watching import watch
 from rlvram_site.celery import app
@@ -14,4 +15,5 @@ BUDGET_SECONDS = 60
 def tell() -> None:
     """Find what changed and send what is due. Any number of workers may do so at any time."""
     watch()
+    watch_evidence()
     deliver_due(seconds=BUDGET_SECONDS)

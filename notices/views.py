@@ -25,6 +25,7 @@ from notices.kinds import OF_ISSUES, OF_STUDIES, Kind
 from notices.models import FeedKey, Message, Notice, Subscription
 from notices.sending import mail_problem, retry, webhook_body
 from notices.wording import mail_text, subject_line
+from rlvram_site.api.keys import ending_keys
 from studies.models import Study
 
 PER_PAGE = 50
@@ -68,6 +69,7 @@ def _page(request: HttpRequest, form: SubscriptionForm, *, status: int = 200, fe
             "given": {name: given.get(name, form.initial.get(name, "")) for name in form.fields},
             "rows": rows,
             "failed": failed,
+            "ending_keys": ending_keys(request.user.pk)[:PER_PAGE],
             "suggested": _suggested(),
             "channels": Subscription.Channel.choices,
             "timings": Subscription.Timing.choices,

@@ -93,7 +93,7 @@ def look(subject: Subject, grown: Grown) -> list[Notice]:
         ]  # fmt: skip
         for notice in notices:
             notice.save()
-        _hand_out(notices, subject)
+        hand_out(notices, subject)
         kept.sequence, kept.state, kept.taken_at = grown.sequence, now, timezone.now()
         kept.save()
     return notices
@@ -119,7 +119,8 @@ def listening(subject: Subject) -> Iterable[Subscription]:
     )
 
 
-def _hand_out(notices: list[Notice], subject: Subject) -> None:
+def hand_out(notices: list[Notice], subject: Subject) -> None:
+    """Put these on their way to everybody who listens, in the transaction that wrote them."""
     told: set[tuple[int, str, str, int]] = set()
     if not notices:
         return

@@ -27,6 +27,7 @@ from rlvram_site.client_address import CAME_THROUGH_A_PROXY
 from rlvram_site.ledger.checks import last_check
 from rlvram_site.ledger.models import LedgerEntry, LedgerStream
 from studies.models import Attempt, EvidenceBlob, Job
+from studies.services.outcomes.evidence_checks import standing
 
 WINDOW = dt.timedelta(hours=1)
 
@@ -69,6 +70,7 @@ class SiteCollector:
         yield from self._parts()
         yield from self._queues()
         yield from self._work()
+        yield from self._evidence()
         yield from self._ledger()
 
     def _parts(self) -> Iterator[Metric]:
@@ -135,6 +137,17 @@ class SiteCollector:
         )
         yield _gauge("rlvram_evidence_files_last_hour", "Files of evidence in the last hour", files["number"])
         yield _gauge("rlvram_evidence_bytes_last_hour", "Their size as sent", files["size"] or 0)
+
+    def _evidence(self) -> Iterator[Metric]:
+        found = standing()
+        lost = GaugeMetricFamily(
+            "rlvram_evidence_lost_files",
+            "Recorded files that were not whole when last checked",
+            labels=["as"],
+        )
+        lost.add_metric(["damaged"], found.damaged)
+        lost.add_metric(["missing"], found.missing)
+        yield lost
 
     def _ledger(self) -> Iterator[Metric]:
         rows = GaugeMetricFamily("rlvram_stream_rows", "Recorded rows", labels=["stream"])

@@ -25,6 +25,7 @@ from rlvram_site.ledger.checks import last_check
 from rlvram_site.ledger.triggers import missing
 from studies.models import Host, Job
 from studies.models.hosts import SEEN_WITHIN
+from studies.services.outcomes.evidence_checks import standing
 
 _log = logging.getLogger(__name__)
 
@@ -128,6 +129,15 @@ def ledger() -> Part:
     if not check.passed:
         return Part("ledger", False, f"{len(check.problems)} problems found on {when}")
     return Part("ledger", True, f"{check.links} links in {check.streams} streams whole on {when}")
+
+
+def evidence() -> Part:
+    """How recorded evidence was found when each file was last checked."""
+    found = standing()
+    if not found.passed:
+        return Part("evidence", False, f"{found.damaged} files damaged, {found.missing} missing")
+    rest = f"{found.unchecked} of them not checked yet" if found.unchecked else "whole when last checked"
+    return Part("evidence", True, f"{found.files} files, {rest}" if found.files else "none is stored yet")
 
 
 def backup() -> Part:

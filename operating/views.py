@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from host.version import product_version
-from operating import state
+from operating import state, worklist
 from operating.models import Backup, Heartbeat
 from rlvram_site.access import is_staff
 
@@ -42,7 +42,7 @@ def operating(request: HttpRequest) -> HttpResponse:
         return redirect_to_login(request.get_full_path())
     if not is_staff(request.user):
         raise PermissionDenied("The operator's page is for staff.")
-    parts = [*state.parts(), state.ledger(), state.backup()]
+    parts = [*state.parts(), state.ledger(), state.evidence(), state.backup()]
     here, known = state.hosts()
     return render(
         request,
@@ -50,6 +50,7 @@ def operating(request: HttpRequest) -> HttpResponse:
         {
             "parts": parts,
             "bad": [part for part in parts if not part.ok],
+            "tasks": worklist.tasks(),
             "queues": state.queues(),
             "hosts_here": here,
             "hosts_known": known,

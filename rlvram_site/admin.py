@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from allauth.mfa.models import Authenticator
 from django import forms
 from django.contrib import admin
 from django.contrib.auth import get_user_model
@@ -15,6 +16,8 @@ from django.views.decorators.cache import never_cache
 from rlvram_site.access import is_staff
 from rlvram_site.api.keys import ApiKey, ApiKeyRevocation, ApiKeyUse, Scope, issue_key
 from rlvram_site.ledger.models import LedgerEntry
+from rlvram_site.logins.resets import SecondStepReset, people_with_second_step, reset_second_step
+from rlvram_site.owners import OwnerGrant, OwnerGrantEnd
 from rlvram_site.record_admin import RecordAdmin
 
 
@@ -104,6 +107,53 @@ class ApiKeyRevocationAdmin(RecordAdmin):
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return is_staff(request.user)
+
+
+@admin.register(OwnerGrant)
+class OwnerGrantAdmin(RecordAdmin):
+    """Let somebody begin studies here; to take it back, record the grant's end."""
+
+    list_display = ["person", "reason", "recorded_at"]
+    fields = ["person", "reason"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request.user)
+
+
+@admin.register(OwnerGrantEnd)
+class OwnerGrantEndAdmin(RecordAdmin):
+    """A grant ends here. Studies that were begun under it stay."""
+
+    list_display = ["grant", "reason", "recorded_at"]
+    fields = ["grant", "reason"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request.user)
+
+
+# There secrets would be read and second steps deleted without a record.
+admin.site.unregister(Authenticator)
+
+
+@admin.register(SecondStepReset)
+class SecondStepResetAdmin(RecordAdmin):
+    """For who has lost both app and codes. Recorded with its reason; only superusers add one."""
+
+    list_display = ["person", "reason", "recorded_at"]
+    fields = ["person", "reason"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        user: Any = request.user
+        return user.is_active and user.is_superuser
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Only who has a second step can lose it."""
+        if db_field.name == "person":
+            kwargs["queryset"] = people_with_second_step(get_user_model().objects.order_by("username"))
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: SecondStepReset, form: Any, change: bool) -> None:
+        reset_second_step(obj)
 
 
 @admin.register(LedgerEntry)

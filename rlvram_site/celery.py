@@ -64,6 +64,7 @@ app.conf.update(
     beat_scheduler="celery.beat:Scheduler",
     timezone="UTC",
     beat_schedule={
+        "find what is new": {"task": "search.follow", "schedule": 60, "options": {"expires": 60}},
         "check the ledger": {"task": "ledger.check_when_due", "schedule": HOUR},
         "check evidence": {"task": "evidence.check_when_due", "schedule": HOUR, "options": {"expires": HOUR}},
         "remove leftovers": {"task": "evidence.collect", "schedule": HOUR, "options": {"expires": HOUR}},

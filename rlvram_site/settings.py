@@ -230,6 +230,7 @@ INSTALLED_APPS = [
     "admission",
     "notices",
     "operating",
+    "search",
 ]
 
 MIDDLEWARE = [
@@ -509,6 +510,14 @@ EVIDENCE_MAX_FILE_BYTES = _read(env.int, "EVIDENCE_MAX_FILE_MIB", default=64, va
 EVIDENCE_MAX_UNPACKED_BYTES = (
     _read(env.int, "EVIDENCE_MAX_UNPACKED_MIB", default=512, validate=_positive) * _MIB
 )
+# An upload that holds more than this, unpacked, is read in a process of its own that has these limits.
+DERIVATION_AT_ONCE_BYTES = (
+    _read(env.int, "DERIVATION_AT_ONCE_MIB", default=4, validate=validate.Range(min=0)) * _MIB
+)
+DERIVATION_MEMORY_BYTES = (
+    _read(env.int, "DERIVATION_MEMORY_MIB", default=1024, validate=validate.Range(min=256)) * _MIB
+)
+DERIVATION_CPU_SECONDS = _read(env.int, "DERIVATION_CPU_SECONDS", default=300, validate=_positive)
 # 0: no limit. A study's own limit, set in the admin, goes before.
 EVIDENCE_STUDY_QUOTA_BYTES = (
     _read(env.int, "EVIDENCE_STUDY_QUOTA_MIB", default=0, validate=validate.Range(min=0)) * _MIB

@@ -9,8 +9,12 @@ from django.urls import include, path
 
 from admission.views import tracking
 from operating import urls as operating_urls
+<<<<<<< HEAD
 from rlvram_site import health
 from rlvram_site.verifier import verifier
+=======
+from rlvram_site import health, manual
+>>>>>>> main
 
 
 def favicon(request: HttpRequest) -> HttpResponse:
@@ -38,6 +42,10 @@ urlpatterns = [
     path("api/v1/", include("rlvram_site.api.urls")),
     path("admission/", include("admission.urls")),
     path("notices/", include("notices.urls")),
+    path("search/", include("search.urls")),
+    path("docs/", manual.page, name="manual"),
+    path("docs/ready/<str:name>", manual.ready_file, name="manual-file"),
+    path("docs/<slug:name>/", manual.page, name="manual-page"),
     path("hooks/forge/", tracking.hook, name="forge-hook"),
     path("", include("studies.urls")),
 ]

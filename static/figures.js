@@ -115,6 +115,7 @@
       draw(element, JSON.parse(source.textContent)).then(() => observer.observe(element));
     }
     dark.addEventListener("change", () => redrawAll());
+    document.addEventListener("themechange", () => redrawAll());
     window.addEventListener("beforeprint", () => {
       document.documentElement.classList.add("paper");
       redrawAll(PAPER);

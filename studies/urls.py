@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.urls import include, path, register_converter
-from django.urls.converters import PathConverter
+from django.urls.converters import PathConverter, StringConverter
 
 from studies.views import (
     commits,
@@ -22,6 +22,7 @@ from studies.views import (
     pairs,
     pool,
     protocol,
+    study_drafts,
     transfer,
     transfer_submissions,
     unscored,
@@ -35,7 +36,14 @@ class RecordName(PathConverter):
     regex = r"[^\x00]+"
 
 
+class StepName(StringConverter):
+    """A step of a draft."""
+
+    regex = "|".join(study_drafts.STEPS)
+
+
 register_converter(RecordName, "name")
+register_converter(StepName, "step")
 
 study_patterns = [
     path("", overview.overview, name="study"),
@@ -93,8 +101,17 @@ suite_patterns = [
     path("queries/", transfer_submissions.queries, name="transfer-queries"),
 ]
 
+draft_patterns = [
+    path("", study_drafts.draft, name="study-draft"),
+    path("freeze/", study_drafts.freeze, name="study-draft-freeze"),
+    path("away/", study_drafts.throw_away, name="study-draft-away"),
+    path("<step:name>/", study_drafts.step, name="study-draft-step"),
+]
+
 urlpatterns = [
     path("", home.home, name="home"),
+    path("drafts/", study_drafts.drafts, name="study-drafts"),
+    path("drafts/<int:pk>/", include(draft_patterns)),
     path("health/evidence/", evidence.health, name="health-evidence"),
     path("begin/samples/", home.load_samples, name="load-samples"),
     path("studies/<slug:slug>/", include(study_patterns)),

@@ -19,7 +19,7 @@ from admission.sync.forge import Forge
 from admission.thread.reading import ExportError
 from studies.jobs.errors import JobFailed, JobRefused
 from studies.jobs.kinds import register
-from studies.jobs.kinds.base import Kind, Parameter
+from studies.jobs.kinds.base import Parameter, WorkerKind
 from studies.jobs.starting import start
 from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
@@ -38,7 +38,7 @@ class Read:
 
 
 @register
-class Sync(Kind):
+class Sync(WorkerKind):
     name = NAME
     title = "Read from the forge"
     needs_study = False

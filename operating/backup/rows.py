@@ -24,8 +24,8 @@ from django.db.utils import DataError, IntegrityError
 
 from operating.backup.folder import BackupError, Manifest
 
-LEFT_OUT = ("sessions", "axes")
-"""Apps whose rows stay behind: who is logged in, and who typed a wrong password lately."""
+LEFT_OUT = ("sessions", "axes", "search")
+"""Apps whose rows stay behind: who is logged in, who typed a wrong password lately, and what is made anew."""
 
 BATCH = 500
 

@@ -23,6 +23,7 @@ class Scope(models.TextChoices):
     """What a key or a role may do."""
 
     READ = "read", "read everything"
+    STUDIES = "studies", "begin studies and add architectures to pools"
     PLAN = "plan", "add configurations and slots to a draft study"
     ATTEMPTS = "attempts", "add attempts and their evidence"
     DECLARE = "declare", "declare an outcome whose evidence can't be uploaded"
@@ -89,6 +90,23 @@ class ApiKey(LedgerRecord):
         if self.expires_at is None or not now < self.expires_at <= now + WARNED_BEFORE:
             return ""
         return f"expires on {self.expires_at:%Y-%m-%d %H:%M:%S} UTC"
+
+    def end_sentence(self, now: dt.datetime | None = None) -> str:
+        """When the key ends, for whoever should see to it. Only for one that ends."""
+        assert self.expires_at is not None
+        word = "expires" if self.expires_at > (now or timezone.now()) else "expired"
+        return f"The key {self.prefix}… ({self.name}) {word} on {self.expires_at:%Y-%m-%d %H:%M} UTC."
+
+
+def ending_keys(owner_id: int | None = None) -> models.QuerySet[ApiKey]:
+    """Keys, of one person or of all, that end within ``WARNED_BEFORE`` or ended as lately."""
+    now = timezone.now()
+    rows = ApiKey.objects.filter(
+        revocation=None, owner__is_active=True, expires_at__range=(now - WARNED_BEFORE, now + WARNED_BEFORE)
+    )
+    if owner_id is not None:
+        rows = rows.filter(owner=owner_id)
+    return rows.select_related("owner").order_by("expires_at", "pk")
 
 
 class ApiKeyRevocation(LedgerRecord):

@@ -8,6 +8,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 
 from rlvram_site.access import is_staff
 from rlvram_site.api.keys import ApiKey, Scope
+from rlvram_site.owners import may_begin
 
 REVIEWER, UPLOADER = "reviewer", "uploader"
 
@@ -28,6 +29,8 @@ def scopes_of_person(user) -> frozenset[str]:
         return frozenset(Scope.values)
     names = user.groups.values_list("name", flat=True)
     own = frozenset().union(*(ROLE_SCOPES.get(name, frozenset()) for name in names))
+    if Scope.READ in own and may_begin(user):
+        own |= {Scope.STUDIES}
     return own | {Scope.READ} if settings.PUBLIC_READ else own
 
 

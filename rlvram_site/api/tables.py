@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -44,12 +45,12 @@ class JsonErrors(GenericAPIView):
         return super().handle_exception(exc)
 
 
-class ConditionalView(JsonErrors):
+class ConditionalView(JsonErrors, ABC):
     """A read whose answer depends on nothing but some streams' records and the address."""
 
+    @abstractmethod
     def etag_streams(self) -> Iterable[str]:
         """Names of the streams that the answer is read from."""
-        raise NotImplementedError
 
     def conditional(self, request: Request) -> Response | None:
         """304 if the client has it already. Must run before the rows are read, so that no tag is too new."""
@@ -70,8 +71,8 @@ class ConditionalView(JsonErrors):
         return super().handle_exception(exc)
 
 
-class RecordTable(ListModelMixin, ConditionalView):
-    """A list of rows as JSON pages or as one CSV.
+class Table(ListModelMixin, JsonErrors):
+    """A list of rows as JSON pages or as one CSV. No stream needs to say whether they changed.
 
     ``orderings`` maps the names that ``ordering`` takes to columns with unique values; the first is the
     default. ``csv_name`` is the download's name.
@@ -86,6 +87,10 @@ class RecordTable(ListModelMixin, ConditionalView):
         # What is written is answered in JSON; only the table itself exists as CSV.
         written = self.request is not None and self.request.method not in SAFE_METHODS
         return [JSONRenderer()] if written else super().get_renderers()
+
+    def conditional(self, request: Request) -> Response | None:
+        """An answer without reading the rows, where one is enough."""
+        return None
 
     def prepare(self, rows: Sequence[Any]) -> None:
         """Load at once what the serializer needs of these rows. Called for each page or chunk."""
@@ -117,8 +122,12 @@ class RecordTable(ListModelMixin, ConditionalView):
                     {name[:60]: f"is no parameter of this table, expected {', '.join(sorted(known))}"}
                 )
 
+    def csv_header(self) -> Sequence[str]:
+        """The columns of the CSV: the serializer's fields, unless a table has others."""
+        return [*self.get_serializer().fields]  # type: ignore[attr-defined]
+
     def _csv(self, request: Request, queryset: QuerySet) -> HttpResponseBase:
-        header = [*self.get_serializer().fields]  # type: ignore[attr-defined]
+        header = self.csv_header()
         ordered = queryset.order_by(ordering_of(request, self))
         return csv_response(self.csv_name, header, self._lines(ordered, header))
 
@@ -142,3 +151,7 @@ def _chunks(queryset: QuerySet) -> Iterator[list[Any]]:
 
 def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False, sort_keys=True) if isinstance(value, dict | list) else value
+
+
+class RecordTable(ConditionalView, Table):
+    """A table of recorded rows: what was read once is not sent again until one of its streams grows."""

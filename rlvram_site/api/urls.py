@@ -25,6 +25,7 @@ urlpatterns = [
     path("", views.Index.as_view(), name="api-index"),
     path("schema/", views.Schema.as_view(), name="api-schema"),
     path("docs/", views.Docs.as_view(), name="api-docs"),
+    path("search/", include("search.api_urls")),
     path("", include("studies.api.urls")),
     path("admission/", include("admission.api.urls")),
     path("<anything:address>", views.unknown_address),

@@ -43,8 +43,16 @@ def mib_margin(value: float | None, margin: float) -> str:
 
 @register.filter
 def bytes_gib(value: int | None) -> str:
-    """``6,713,560,268 B (6.252 GiB)``."""
-    return NOTHING if value is None else f"{value:,} B ({value / 2**30:,.3f} GiB)"
+    """``6,713,560,268 B (6.252 GiB)``; below a MiB bytes alone say it."""
+    if value is None:
+        return NOTHING
+    return f"{value:,} B" if abs(value) < 2**20 else f"{value:,} B ({value / 2**30:,.3f} GiB)"
+
+
+@register.filter
+def without_stop(text: str) -> str:
+    """A sentence without its full stop, to go on after it."""
+    return text.removesuffix(".")
 
 
 @register.filter
@@ -94,7 +102,7 @@ def whole(value: float | None) -> str:
 @register.simple_tag
 def cell(name: str) -> SafeString:
     """A state's mark alone; its word is there for those who listen or point."""
-    mark = MARKS[name]
+    mark = MARKS.get(name) or LABEL_MARKS[name]
     return format_html(
         '<span class="cell state-{}" title="{}"><span aria-hidden="true">{}</span>'
         '<span class="visually-hidden">{}</span></span>',

@@ -66,6 +66,8 @@ def _links(pages: tuple[tuple[str, str], ...], current: str, *args: Any) -> list
 
 def _section(path: str) -> str:
     """Which of the site's pages the path lies under; everything about studies is under Studies."""
+    if path.startswith((address("search"), address("manual"))):
+        return ""
     inside = [
         name
         for name, _ in SITE_PAGES + STAFF_PAGES
@@ -83,6 +85,7 @@ def site_navigation(context: dict[str, Any]) -> dict[str, Any]:
     pages = SITE_PAGES + STAFF_PAGES if user is not None and is_staff(user) else SITE_PAGES
     return {
         "links": _links(pages, current),
+        "searching": request is not None and request.path == address("search"),
         "user": user,
         "path": request.get_full_path() if request else "/",
         "csrf_token": context.get("csrf_token"),

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from django.urls import include, path, register_converter
 
-from studies.api.views import attempts, evidence, hosts, jobs, plan, predictions
+from studies.api.views import (
+    attempts,
+    beginnings,
+    evidence,
+    hosts,
+    jobs,
+    plan,
+    predictions,
+    questions,
+    results,
+)
 
 
 class Sha256Converter:
@@ -41,6 +51,13 @@ study_patterns = [
     path("prediction-sets/", predictions.PredictionSetList.as_view(), name="api-prediction-sets"),
     path("predictions/", predictions.PredictionList.as_view(), name="api-predictions"),
     path("seals/", predictions.SealList.as_view(), name="api-seals"),
+    path("allocations/", beginnings.AllocationList.as_view(), name="api-allocations"),
+    path("non-launches/", beginnings.NonLaunchList.as_view(), name="api-non-launches"),
+    path("fits/", results.FitList.as_view(), name="api-fits"),
+    path("configurations-flat/", results.FlatConfigurations.as_view(), name="api-configurations-flat"),
+    path("confusion/", results.Confusion.as_view(), name="api-confusion"),
+    path("pairs/", results.Pairs.as_view(), name="api-pairs"),
+    path("costs/", results.Costs.as_view(), name="api-costs"),
     path("evaluations/", predictions.EvaluationList.as_view(), name="api-evaluations"),
 ]
 
@@ -64,9 +81,13 @@ urlpatterns = [
     path("hosts/<str:host>/", include(host_patterns)),
     path("jobs/", jobs.JobList.as_view(), name="api-jobs"),
     path("jobs/<int:job>/", include(job_patterns)),
+    path("predict/", questions.Predict.as_view(), name="api-predict"),
+    path("predict/grid/", questions.PredictGrid.as_view(), name="api-predict-grid"),
+    path("study-check/", beginnings.StudyCheck.as_view(), name="api-study-check"),
     path("studies/", plan.StudyList.as_view(), name="api-studies"),
     path("studies/<slug:study>/", include(study_patterns)),
     path("pools/", plan.PoolList.as_view(), name="api-pools"),
+    path("pools/<slug:pool>/architectures/", beginnings.ArchitectureList.as_view(), name="api-architectures"),
     path("transfer/", include("studies.api.transfer")),
     path(
         "pools/<slug:pool>/configurations/",

@@ -12,6 +12,7 @@ from typing import Any
 from studies.archive.errors import ArchiveError
 from studies.estimation.errors import EstimationError
 from studies.estimation.wording import hashed, in_own_words, is_prose
+from studies.evidence.completion import PATTERN_KEY
 
 
 def facts_form(value: Any) -> Any:
@@ -19,7 +20,8 @@ def facts_form(value: Any) -> Any:
     if is_prose(value):
         return hashed(value)
     if isinstance(value, Mapping):
-        return {key: facts_form(item) for key, item in value.items()}
+        # A pattern may have blanks as prose has, and without it no log of the study could be read.
+        return {key: item if key == PATTERN_KEY else facts_form(item) for key, item in value.items()}
     if isinstance(value, list):
         return [facts_form(item) for item in value]
     return value

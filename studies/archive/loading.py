@@ -26,7 +26,9 @@ from studies.archive.records import (
     names_of,
 )
 from studies.estimation.families import PUBLISHED
-from studies.models import Attempt, ModelArchitecture, Pool, Study
+from studies.evidence.completion import check_pattern
+from studies.evidence.errors import EvidenceError
+from studies.models import Attempt, ModelArchitecture, Pool, Protocol, Study
 
 _IDENTITY: Mapping[str, tuple[str, ...]] = {
     "pool": (),
@@ -147,6 +149,7 @@ def _load(
         for number, row in enumerate(rows, start=1):
             _check_supersession(row, f"{place}: {run[0].kind} {number}")
             _check_family(row, f"{place}: {run[0].kind} {number}")
+            _check_pattern(row, f"{place}: {run[0].kind} {number}")
         try:
             record_all(rows)
         except IntegrityError as error:
@@ -173,6 +176,14 @@ def _check_family(row: LedgerRecord, place: str) -> None:
         raise ArchiveError(
             f"{place} family: {row.family!r}, expected the architecture family of {row.model_id}"
         )
+
+
+def _check_pattern(row: LedgerRecord, place: str) -> None:
+    if isinstance(row, Protocol) and isinstance(row.document, dict):
+        try:
+            check_pattern(row.document, f"{place} document")
+        except EvidenceError as error:
+            raise ArchiveError(str(error)) from None
 
 
 def _scopes(owner) -> dict[str, Names]:

@@ -7,7 +7,7 @@ checked by `studies.estimation.protocol.parse_rules`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from studies.directory.yaml_file import YamlFile, read_yaml
 from studies.estimation.errors import EstimationError
 from studies.estimation.protocol import parse_rules
 from studies.estimation.rules import ProtocolRules
+from studies.evidence.completion import check_pattern
+from studies.evidence.errors import EvidenceError
 
 NAME = "protocol.yaml"
 
@@ -56,13 +58,38 @@ def complete(
     _same(document, "target_configurations", len(facts.targets), file, problems)
     _same(document, "planned_processes", facts.slots, file, problems)
     _same(document, "planned_pairs", facts.pairs, file, problems)
-    if problems:
+    _pattern(document, file, problems)
+    broken = bool(problems)
+    if broken and not file.values:
         return document, None
     try:
-        return document, parse_rules(document)
+        rules = parse_rules(_as_if_whole(document) if broken else document)
     except EstimationError as error:
         problems.add_error(NAME, file.line(error.field), error)
         return document, None
+    return document, None if broken else rules
+
+
+def _as_if_whole(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with something in place of what the other files failed to give, to read the rest of it."""
+    whole = dict(document)
+    seeds = whole.get("evaluation_seeds")
+    for ids in ("target_configuration_ids", "source_configuration_ids", "source_studies"):
+        whole[ids] = whole.get(ids) or ["one"]
+    if "prediction_origins" not in whole:
+        whole["target_configurations"] = len(whole["target_configuration_ids"])
+    whole["source_configurations"] = len(whole["source_configuration_ids"])
+    whole["planned_processes"] = whole["target_configurations"] * (
+        len(seeds) if isinstance(seeds, list) else 1
+    )
+    return whole | {"planned_pairs": 0}
+
+
+def _pattern(document: dict[str, Any], file: YamlFile, problems: Problems) -> None:
+    try:
+        check_pattern(document, NAME)
+    except EvidenceError as error:
+        problems.add(NAME, file.line(error.field), error.field, error.value, error.expected)
 
 
 def _same(document: dict[str, Any], key: str, value: Any, file: YamlFile, problems: Problems) -> None:

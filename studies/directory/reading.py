@@ -177,10 +177,30 @@ def _slots(
         )
         return []
     try:
-        return schedule.make_schedule(settings, seeds, study.schedule)
+        slots = schedule.make_schedule(settings, seeds, study.schedule)
+        _check_caps(study, settings, slots, problems)
+        return slots
     except EstimationError as error:
         problems.add_error(configurations.NAME, lines.get(error.offender), error)
         return []
+
+
+def _check_caps(
+    study: StudyFile, settings: Sequence[Settings], slots: Sequence[schedule.Slot], problems: Problems
+) -> None:
+    """Note a plan that asks for more than its author allows."""
+    rule = study.schedule
+    assert rule is not None
+    seconds = schedule.gpu_seconds(slots, {item.configuration_id: item.gpu_count for item in settings})
+    hours = None if seconds is None else seconds / 3600
+    for key, cap, found in (
+        ("most_slots", rule.most_slots, len(slots)), ("most_gpu_hours", rule.most_gpu_hours, hours),
+    ):  # fmt: skip
+        if cap is not None and found is not None and found > cap:
+            path = f"schedule.{key}"
+            problems.add(
+                study.file.name, study.file.line(path), path, cap, f"at least {found:,g}, what is planned"
+            )
 
 
 def _check_targets(

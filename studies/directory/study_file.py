@@ -20,7 +20,9 @@ _KEYS = {
     "schedule",
 }  # fmt: skip
 _MODEL_KEYS = {"model_id", "family", "revision", "lora_rank"}
-_SCHEDULE_KEYS = {"order_seed", "pair_by_gpu_count", "devices", "timeout_seconds"}
+_SCHEDULE_KEYS = {
+    "order_seed", "pair_by_gpu_count", "devices", "timeout_seconds", "most_slots", "most_gpu_hours",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,15 @@ class ScheduleRule:
         pair_by_gpu_count: whether the two GPU counts of a workload, level, model and seed form a pair.
         devices: devices of an allocation.
         timeout_seconds: of one process; None without.
+        most_slots, most_gpu_hours: what the plan may ask for at most; None without a limit.
     """
 
     order_seed: int
     pair_by_gpu_count: bool
     devices: int
     timeout_seconds: int | None
+    most_slots: int | None = None
+    most_gpu_hours: int | None = None
 
 
 @dataclass(frozen=True)
@@ -162,13 +167,17 @@ def _schedule(reader: _Reader) -> ScheduleRule | None:
     order = reader.whole("schedule.order_seed", 0, 2**31 - 1)
     devices = reader.whole("schedule.devices", 1, 1024)
     timeout = reader.whole("schedule.timeout_seconds", 1, 30 * 86_400, optional=True)
+    slots = reader.whole("schedule.most_slots", 1, 10**9, optional=True)
+    hours = reader.whole("schedule.most_gpu_hours", 1, 10**9, optional=True)
+    if hours is not None and timeout is None:
+        reader.refuse("schedule.most_gpu_hours", hours, "timeout_seconds beside it, or nobody knows the cost")
     paired = given.get("pair_by_gpu_count", False)
     if not isinstance(paired, bool):
         reader.refuse("schedule.pair_by_gpu_count", paired, "true or false")
         return None
     if order is None or devices is None:
         return None
-    return ScheduleRule(order, paired, devices, timeout)
+    return ScheduleRule(order, paired, devices, timeout, slots, hours)
 
 
 class _Reader:

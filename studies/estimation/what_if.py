@@ -14,7 +14,7 @@ from studies.estimation.errors import EstimationError
 from studies.estimation.methods import Method, Prediction
 from studies.estimation.pool import Pool, PoolConfiguration, Target, feature_matrix
 from studies.estimation.reasons import Reasons
-from studies.estimation.volumes import Settings
+from studies.estimation.volumes import Settings, component_volumes
 
 MOST_NEIGHBOURS = 5
 _HALVED = ("actor_micro_batch", "rollout_logprob_micro_batch", "ref_logprob_micro_batch",
@@ -83,16 +83,35 @@ class Support:
     nearest: tuple[Near, ...]
 
 
-def answer(methods: Sequence[tuple[Method, bool]], target: Target) -> list[Answer]:
-    """What each fitted method says; the boolean beside it says whether it is in development."""
-    return [_answer(method, development, target) for method, development in methods]
+@dataclass(frozen=True)
+class Respondent:
+    """A fitted method that can be asked. `refusal` says why it gives no answer here; empty if it does."""
+
+    method: Method
+    development: bool
+    refusal: str = ""
+
+    def predict(self, target: Target) -> tuple[Prediction | None, str]:
+        """The prediction and an empty text; or None and why there is none."""
+        if self.refusal:
+            return None, self.refusal
+        try:
+            [prediction] = self.method.predict([target])
+        except EstimationError as error:
+            return None, str(error)
+        return prediction, ""
 
 
-def _answer(method: Method, development: bool, target: Target) -> Answer:
-    try:
-        [prediction] = method.predict([target])
-    except EstimationError as error:
-        return Answer(method.name, development, None, None, str(error), ())
+def answer(methods: Sequence[Respondent], target: Target) -> list[Answer]:
+    """What each fitted method says."""
+    return [_answer(item, target) for item in methods]
+
+
+def _answer(asked: Respondent, target: Target) -> Answer:
+    method, development = asked.method, asked.development
+    prediction, refused = asked.predict(target)
+    if prediction is None:
+        return Answer(method.name, development, None, None, refused, ())
     changes = () if prediction.approves else tuple(_changes(method, target))
     return Answer(method.name, development, prediction, method.explain(target), "", changes)
 
@@ -173,3 +192,44 @@ BY_TYPE = (
     Sizes("int8 or float8", 1),
     Sizes("int4", 0.5),
 )
+
+
+@dataclass(frozen=True)
+class Offload:
+    """One way of offloading: what stays on each device, what all devices move to the host, who approves.
+
+    Attributes:
+        resident_gib: actor shards and adapter optimizer on one device, GiB.
+        host_gib: what the host holds of both for all devices together, GiB.
+    """
+
+    parameters: bool
+    optimizer: bool
+    resident_gib: float
+    host_gib: float
+    approving: tuple[str, ...]
+
+
+_MOVABLE = ("resident_actor_shards_gib", "adapter_optimizer_gib")
+
+
+def offloads(methods: Sequence[Respondent], target: Target) -> list[Offload]:
+    """Each of the four ways, everything on the device first."""
+    found = []
+    whole = _movable_gib(target, parameters=False, optimizer=False)
+    for parameters in (False, True):
+        for optimizer in (False, True):
+            settings = replace(target.settings, parameter_offload=parameters, optimizer_offload=optimizer)
+            resident = _movable_gib(target, parameters=parameters, optimizer=optimizer)
+            said = (
+                (item.method.name, item.predict(replace(target, settings=settings))[0]) for item in methods
+            )
+            approving = tuple(name for name, prediction in said if prediction and prediction.approves)
+            moved = (whole - resident) * settings.gpu_count
+            found.append(Offload(parameters, optimizer, resident, moved, approving))
+    return found
+
+
+def _movable_gib(target: Target, *, parameters: bool, optimizer: bool) -> float:
+    settings = replace(target.settings, parameter_offload=parameters, optimizer_offload=optimizer)
+    return sum(component_volumes(settings, target.architecture, _MOVABLE))

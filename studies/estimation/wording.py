@@ -43,14 +43,14 @@ _WORDS: dict[str, tuple[RuleWord, ...]] = {
         RuleWord(
             "nonnegative_least_squares_on_completed_peaks",
             "Nonnegative least squares with an intercept in float64, at most 10,000 iterations, on "
-            "the configurations whose three repeats completed. The startup check stands in the label "
+            "the configurations whose repeats all completed. The startup check stands in the label "
             "mapping.",
             ("6e358058fe771257d05e48bc3975b218f306234a029ae5f818c6caeebd61e8e1",),
         ),
         RuleWord(
             "nonnegative_least_squares_with_startup_guard",
             "Nonnegative least squares with an intercept in float64, at most 10,000 iterations, on "
-            "the configurations whose three repeats completed, with a one-sided startup guard. The "
+            "the configurations whose repeats all completed, with a one-sided startup guard. The "
             "class of the peak alone and the guard's effect are recorded beside the result.",
             ("d3477e39170a61fddc83280fe98c0eb1a97153088c4dcabf772d5f8be204bee5",),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from studies.evidence.errors import EvidenceError
@@ -14,6 +15,9 @@ STUDY_STEP_PATTERN = (
 
 STUDY_COUNTER = b"training/global_step:"
 """Stands in every such record."""
+
+PATTERN_KEY = "completion_pattern"
+"""The key of a protocol that holds the pattern of its trainer's records."""
 
 _SOURCE = "completion rule"
 _LONGEST_NUMBER = 18
@@ -75,6 +79,23 @@ class CompletionRule:
             # Lines of two steps ran into one another: the next start may fit the same end.
             position = match.end(step)
         return None
+
+
+def check_pattern(protocol: Mapping[str, object], source: str) -> None:
+    """See that a protocol's own pattern can be used, before anything relies on it.
+
+    Raises:
+        EvidenceError: it has one that is no text, or that `CompletionRule` refuses.
+    """
+    if PATTERN_KEY not in protocol:
+        return
+    pattern = protocol[PATTERN_KEY]
+    if not isinstance(pattern, str):
+        raise EvidenceError(source, PATTERN_KEY, pattern, "a regular expression as a text, or no such key")
+    try:
+        CompletionRule(pattern=pattern)
+    except EvidenceError as error:
+        raise EvidenceError(source, PATTERN_KEY, pattern, error.expected) from None
 
 
 def _study_step(text: bytes) -> int | None:

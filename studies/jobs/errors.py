@@ -22,3 +22,7 @@ class LostClaim(Exception):
 
 class Cancelled(Exception):
     """Somebody asked for the job to stop."""
+
+
+class DatabaseAway(Exception):
+    """The database could not be reached for as long as a lease lasts. The job is for whoever comes next."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import socket
@@ -18,11 +19,12 @@ from django.db import InterfaceError, OperationalError, connection
 from rlvram_site.ledger.canonical import digest
 from rlvram_site.ledger.chain import acting
 from studies.jobs import claims, kinds
-from studies.jobs.errors import Cancelled, JobFailed, JobRefused, LostClaim
+from studies.jobs.errors import Cancelled, DatabaseAway, JobFailed, JobRefused, LostClaim
 from studies.jobs.work import Work
 from studies.models import Job
 from studies.services.errors import UNREADABLE
 
+_log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "django", "celery")
 
@@ -44,8 +46,18 @@ def run_environment() -> dict[str, Any]:
 
 
 def run_job(job_id: int, worker: str = "") -> None:
-    """Run the job unless somebody else holds it or it has ended. What goes wrong ends up in its row."""
-    claim = through_cuts(lambda: claims.claim(job_id, worker or this_process()))
+    """Run the job unless somebody else holds it or it has ended. What goes wrong ends up in its row.
+
+    A job whose database stays away is let go: its lease ends, and whoever finds that queues it again.
+    """
+    try:
+        _run_job(job_id, worker or this_process())
+    except DatabaseAway as error:
+        _log.warning("job %s is let go and will be queued again: %s", job_id, error)
+
+
+def _run_job(job_id: int, worker: str) -> None:
+    claim = through_cuts(lambda: claims.claim(job_id, worker))
     if claim is None:
         return
     job = through_cuts(lambda: Job.objects.select_related("study__pool", "study__parent").get(pk=job_id))
@@ -56,6 +68,8 @@ def run_job(job_id: int, worker: str = "") -> None:
             _run(work, environment)
         except LostClaim:
             return
+        except DatabaseAway:
+            raise
         except Cancelled:
             through_cuts(lambda: claims.stop(claim, work.progress, environment))
         except Exception as error:
@@ -77,7 +91,7 @@ def _reason(error: Exception) -> str:
 
 
 def _run(work: Work, environment: dict[str, Any]) -> None:
-    job, kind = work.job, kinds.kind_of(work.job.kind)
+    job, kind = work.job, kinds.worker_kind_of(work.job.kind)
     inputs = through_cuts(lambda: kind.inputs(work))
     key = digest({"kind": kind.name, "inputs": inputs})
     earlier = None if job.afresh else through_cuts(lambda: find_earlier(job, key))
@@ -106,16 +120,19 @@ def find_earlier(job: Job, key: str) -> Job | None:
 def through_cuts(what: Callable[[], Answer]) -> Answer:
     """Do ``what``; while the database cannot be reached, try again until a lease's time is over.
 
-    ``what`` writes in one transaction or not at all, so that doing it again is safe.
+    ``what`` writes in one transaction or not at all, so that doing it again is safe. Raises ``DatabaseAway``
+    when that time is over.
     """
     give_up = time.monotonic() + settings.JOB_LEASE_SECONDS
     wait = 0.1
     while True:
         try:
             return what()
-        except (OperationalError, InterfaceError):
-            if connection.in_atomic_block or time.monotonic() + wait > give_up:
+        except (OperationalError, InterfaceError) as error:
+            if connection.in_atomic_block:
                 raise
+            if time.monotonic() + wait > give_up:
+                raise DatabaseAway(f"no database for {settings.JOB_LEASE_SECONDS} s ({error})") from error
             connection.close()
             time.sleep(wait)
             wait = min(wait * 2, 5)

@@ -6,7 +6,7 @@ from django.conf import settings
 from kombu.exceptions import KombuError
 
 from rlvram_site.celery import app
-from studies.jobs.kinds import kind_of
+from studies.jobs.kinds import is_done_elsewhere
 from studies.jobs.values import TASK
 from studies.models import Job
 
@@ -16,12 +16,11 @@ GRACE_SECONDS = 60
 
 def send(job: Job) -> str:
     """Give the job to its queue. Returns why that failed, empty when it did not."""
-    kind = kind_of(job.kind)
     limits = {
         "soft_time_limit": settings.JOB_TIME_LIMIT_SECONDS,
         "time_limit": settings.JOB_TIME_LIMIT_SECONDS + GRACE_SECONDS,
     }
-    if kind.remote:
+    if is_done_elsewhere(job.kind):
         return ""  # its host asks for it
     try:
         app.send_task(TASK, args=[job.pk], queue=job.queue, retry=False, **limits)

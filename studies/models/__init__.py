@@ -1,4 +1,5 @@
-"""What is recorded about studies. Every table but those of ``hosts``, ``jobs`` and ``stored`` is append-only.
+"""What is recorded about studies. Every table is append-only but those of ``hosts``, ``jobs``, ``stored``
+and ``study_drafts``.
 
 What holds now is derived in ``studies.services``.
 
@@ -10,6 +11,7 @@ What holds now is derived in ``studies.services``.
 ``hosts``     machines with devices, as they last described themselves
 ``jobs``      work that workers do: rows that change, their history and results
 ``stored``    what is remembered of stored evidence: states, what is on its way, limits
+``study_drafts`` studies that somebody is still writing
 ``transfer``  tasks and queries of a pool's transfer suite, submissions and their scores
 """
 
@@ -30,6 +32,7 @@ from studies.models.plan import (
 from studies.models.predictions import Evaluation, FittedModel, Prediction, PredictionSet, Seal
 from studies.models.sources import SourceFile
 from studies.models.stored import EvidenceQuota, PendingEvidence, StoredFile
+from studies.models.study_drafts import DraftFile, StudyDraft
 from studies.models.transfer import (
     TransferPredictions,
     TransferQuery,
@@ -44,6 +47,7 @@ __all__ = [
     "Attempt",
     "Configuration",
     "CostTotal",
+    "DraftFile",
     "Evaluation",
     "Event",
     "EvidenceBlob",
@@ -68,6 +72,7 @@ __all__ = [
     "SourceFile",
     "StoredFile",
     "Study",
+    "StudyDraft",
     "TransferPredictions",
     "TransferQuery",
     "TransferScore",

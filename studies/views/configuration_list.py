@@ -9,11 +9,12 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from studies.estimation.development import WORD
-from studies.estimation.labels import UNRESOLVED, parse_answer
-from studies.estimation.tables import outcome_cells, prediction_cells
+from studies.estimation.labels import UNRESOLVED
+from studies.estimation.tables import prediction_cells
 from studies.models import Configuration, Study
 from studies.services.scores.development import load_development
-from studies.services.scores.panel import Panel, PanelRow
+from studies.services.scores.flat import flat_cells
+from studies.services.scores.panel import Panel
 from studies.text.words import label_words
 from studies.views.common import get_study, panel_or_problem, study_page
 from studies.views.filters import StateChoice
@@ -83,7 +84,7 @@ def configurations_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
 
 def _columns(panel: Panel) -> dict[str, Callable[[Configuration], Any]]:
     """A reader for each column that stands behind the settings."""
-    cells = {row.configuration.pk: _cells(row) for row in panel.rows}
+    cells = {row.configuration.pk: flat_cells(row) for row in panel.rows}
     rows = {row.configuration.configuration_id: row for row in panel.rows}
     for item in load_development(panel.study, panel.resolutions):
         for prediction in item.panel:
@@ -97,10 +98,3 @@ def _columns(panel: Panel) -> dict[str, Callable[[Configuration], Any]]:
         return lambda record: cells[record.pk].get(name)
 
     return {name: read(name) for name in names}
-
-
-def _cells(row: PanelRow) -> dict[str, Any]:
-    cells = outcome_cells(row.resolution)
-    for method, item in row.predictions.items():
-        cells |= prediction_cells(method, parse_answer(item.label, method), item.peak_mib, row.resolution)
-    return cells

@@ -2,86 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django import forms
-from django.http import HttpRequest, HttpResponse
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
 
-from studies.estimation.errors import EstimationError
-from studies.estimation.volumes import Architecture
+from rlvram_site.csv_download import csv_response
+from studies.estimation.volumes import MIB_PER_GIB
 from studies.estimation.what_if import BY_TYPE, Answer, Change
+from studies.estimation.what_if_grid import Cell
 from studies.figures.volumes import Bar, Segment, volumes_figure
-from studies.models import Configuration, Study
+from studies.models import Study
 from studies.services.errors import UNREADABLE
-from studies.services.predictions.what_if import MAX_CONFIG_BYTES, Asked, ask, models_of, pasted_model
+from studies.services.plan import study_drafts
+from studies.services.questions.asking import Asked, ask, ask_grid
+from studies.services.questions.documents import GRID_COLUMNS, grid_rows
+from studies.services.questions.folder import study_files
+from studies.services.questions.reading import models_of
 from studies.text.sentences import feature_words
 from studies.text.settings import NAMES
 from studies.text.words import count_word, family_words, listed, method_words, sentence
 from studies.views.common import get_study, study_page
-
-MIB_PER_GIB = 1024
-_WHOLE = (
-    "gpu_count", "rollout_tp_size", "actor_micro_batch", "rollout_logprob_micro_batch",
-    "ref_logprob_micro_batch", "max_prompt_length", "max_response_length", "max_model_len", "rollout_n",
-    "train_batch_size",
-)  # fmt: skip
-_SWITCHES = ("parameter_offload", "optimizer_offload", "free_cache_engine")
-_LARGEST = 2**31 - 1
-
-
-class QuestionForm(forms.Form):
-    """A model and its settings. What the browser leaves out is refused by name, never filled in."""
-
-    use_required_attribute = True
-
-    def __init__(self, study: Study, models: Mapping[str, Architecture], *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["model"] = forms.ChoiceField(
-            label="Model", choices=[(name, name) for name in sorted(models)] + [("", "the one pasted below")],
-            required=False,
-        )  # fmt: skip
-        self.fields["workload_id"] = forms.CharField(label="Workload", max_length=100, required=True)
-        self.fields["configuration_level"] = forms.CharField(label="Level", max_length=50, required=True)
-        for name in _WHOLE:
-            self.fields[name] = forms.IntegerField(
-                label=NAMES.get(name, name.replace("_", " ")), min_value=0, max_value=_LARGEST, required=True
-            )
-        self.fields["vllm_gpu_memory_utilization"] = forms.FloatField(
-            label=NAMES["vllm_gpu_memory_utilization"], min_value=0, max_value=1, required=True
-        )
-        for name in _SWITCHES:
-            self.fields[name] = forms.BooleanField(label=NAMES.get(name, name), required=False)
-        self.fields["config"] = forms.CharField(
-            label="config.json of another model", required=False, max_length=MAX_CONFIG_BYTES,
-            widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
-        )  # fmt: skip
-        self.fields["lora_rank"] = forms.IntegerField(
-            label="Its adapter's rank", min_value=1, max_value=4096, initial=64, required=False
-        )
-        self.fields["family"] = forms.CharField(label="Its family", max_length=100, required=False)
-
-    def clean(self) -> dict[str, Any]:
-        values: dict[str, Any] = super().clean() or {}
-        if not values.get("model") and not values.get("config"):
-            self.add_error("model", "Choose a model, or paste the config.json of one.")
-        if values.get("model") and values.get("config"):
-            self.add_error("config", "Either this or a model chosen above.")
-        return values
-
-    def texts(self) -> dict[str, str]:
-        """The settings as a table would spell them."""
-        return {
-            name: str(self.cleaned_data[name])
-            for name in (
-                "workload_id",
-                "configuration_level",
-                *_WHOLE,
-                "vllm_gpu_memory_utilization",
-                *_SWITCHES,
-            )
-        }
+from studies.views.study_drafts import NOT_ALLOWED, may_begin
+from studies.views.what_if_form import QuestionForm, initial
 
 
 @dataclass(frozen=True)
@@ -91,9 +39,28 @@ class AnswerView:
     answer: Answer
     name: str
     changes: str
+    held_out: str
 
 
-def what_if(request: HttpRequest, slug: str) -> HttpResponse:
+@dataclass(frozen=True)
+class HeatCell:
+    """One cell of a heat map: the mark of what was predicted, GiB, and whether the pool reaches so far."""
+
+    state: str
+    gib: float | None
+    outside: int | None
+    refused: str
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """One method's table: a row of cells for each model and GPU count."""
+
+    name: str
+    rows: list[tuple[str, int, list[HeatCell]]]
+
+
+def what_if(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The form, and the answers once it was sent. A POST is for a pasted file; it records nothing either."""
     study = get_study(slug)
     try:
@@ -102,41 +69,99 @@ def what_if(request: HttpRequest, slug: str) -> HttpResponse:
         return study_page(request, study, "what-if", sentence=f"Nothing can be asked here: {error}.")
     sent = request.POST if request.method == "POST" else request.GET
     if not sent:
-        form = QuestionForm(study, models, initial=_initial(study))
         return study_page(
-            request, study, "what-if", form=form,
+            request, study, "what-if", form=QuestionForm(study, models, initial=initial(study)),
+            may_begin=may_begin(request.user),
             sentence="Give a model and its settings: every method answers, and nothing is recorded.",
         )  # fmt: skip
-    form = QuestionForm(study, models, sent)
-    context: dict[str, Any] = {"form": form, "sentence": "Some fields need another value."}
+    form = QuestionForm(study, models, sent, request.FILES)
+    context: dict[str, Any] = {
+        "form": form,
+        "may_begin": may_begin(request.user),
+        "sentence": "Some fields need another value.",
+    }
     if form.is_valid():
         try:
-            model = _model(form, models)
-            asked = ask(study, model, form.texts())
+            answer = _answer(request.user, study, form, _kind(request))
         except UNREADABLE as error:
             form.add_error(None, f"{sentence(str(error))}.")
         else:
-            context |= _shown(asked)
-    status = 200 if "asked" in context else 422
+            if isinstance(answer, HttpResponseBase):
+                return answer
+            context |= answer
+    status = 422 if form.errors else 200
     return study_page(request, study, "what-if", status=status, **context)
 
 
-def _initial(study: Study) -> dict[str, Any]:
-    """The settings of a planned configuration, so that a first question is one click away."""
-    first = study.configurations.first() or Configuration.objects.filter(pool=study.pool).first()
-    if first is None:
-        return {}
-    names = ("workload_id", "configuration_level", *_WHOLE, "vllm_gpu_memory_utilization", *_SWITCHES)
-    return {name: getattr(first, name) for name in names} | {"model": first.model_id}
+def _kind(request: HttpRequest) -> str:
+    """What the answer is wanted as. Only a form that was sent makes a draft: an address never does."""
+    kind = (request.POST or request.GET).get("as", "")
+    return "" if kind == "draft" and request.method != "POST" else kind
 
 
-def _model(form: QuestionForm, models: Mapping[str, Architecture]) -> Architecture:
-    values = form.cleaned_data
-    if values["model"]:
-        return models[values["model"]]
-    if not values["lora_rank"]:
-        raise EstimationError("config.json", "lora_rank", None, "the rank of the adapter")
-    return pasted_model(values["config"].encode(), values["lora_rank"], values["family"])
+def encoded(files: dict[str, str]) -> dict[str, bytes]:
+    """Texts as the bytes of files."""
+    return {path: text.encode() for path, text in files.items()}
+
+
+def _answer(user: Any, study: Study, form: QuestionForm, kind: str) -> HttpResponseBase | dict[str, Any]:
+    question = form.question
+    if kind == "draft":
+        if not may_begin(user):
+            raise PermissionDenied(NOT_ALLOWED)
+        return redirect(study_drafts.begin(user, encoded(study_files(study, question))))
+    if kind == "folder":
+        return _zip(f"{study.slug}-question", study_files(study, question))
+    if kind not in ("table", "csv"):
+        return _shown(ask(study, question))
+    varied = form.grid(question)
+    _, cells = ask_grid(study, question, varied)
+    if kind == "csv":
+        return csv_response("predictions", GRID_COLUMNS, grid_rows(cells))
+    maps = _heat_maps(cells)
+    refused = sum(bool(cell.refused) for cell in cells)
+    said = f"{len(cells):,} settings: {len(varied.models)} models, {len(varied.gpu_counts)} GPU counts"
+    tail = f"; {refused:,} of them can't exist" if refused else ""
+    return {
+        "maps": maps,
+        "shares": varied.reservations,
+        "sentence": f"{said} and {len(varied.reservations)} shares of device memory{tail}.",
+    }
+
+
+def _zip(name: str, files: dict[str, str]) -> HttpResponse:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, text in files.items():
+            archive.writestr(f"{name}/{path}", text)
+    return HttpResponse(
+        out.getvalue(),
+        content_type="application/zip",
+        headers={"Content-Disposition": f'attachment; filename="{name}.zip"'},
+    )
+
+
+def _heat_maps(cells: Sequence[Cell]) -> list[HeatMap]:
+    """One for each method, in the order of the first cell that any answered."""
+    names = next((tuple(said.method for said in cell.said) for cell in cells if cell.said), ())
+    maps = []
+    for place, name in enumerate(names):
+        rows: dict[tuple[str, int], list[HeatCell]] = {}
+        for cell in cells:
+            rows.setdefault((cell.model_id, cell.gpu_count), []).append(_heat_cell(cell, place))
+        maps.append(HeatMap(method_words(name), [(*key, found) for key, found in rows.items()]))
+    return maps
+
+
+def _heat_cell(cell: Cell, place: int) -> HeatCell:
+    if cell.refused:
+        return HeatCell("", None, None, cell.refused)
+    said = cell.said[place]
+    if said.prediction is None:
+        return HeatCell("", None, cell.outside, said.refused)
+    state = "undecided_unscored" if said.prediction.undecided else said.prediction.predicted_state.value
+    peak = said.prediction.predicted_peak_mib
+    return HeatCell(state, None if peak is None else peak / MIB_PER_GIB, cell.outside, "")
 
 
 def _shown(asked: Asked) -> dict[str, Any]:
@@ -146,7 +171,7 @@ def _shown(asked: Asked) -> dict[str, Any]:
     return {
         "asked": asked,
         "sentence": _sentence(asked),
-        "answers": [_view(item) for item in asked.answers],
+        "answers": [_view(item, asked.held_out) for item in asked.answers],
         "figure": volumes_figure(
             [bar],
             margin_gib=settings.margin_limit_mib / MIB_PER_GIB,
@@ -154,16 +179,27 @@ def _shown(asked: Asked) -> dict[str, Any]:
         ),
         "reaches": [(feature_words(item.feature), item) for item in asked.support.reaches],
         "by_type": [(size.name, size.weights_gib(elements)) for size in BY_TYPE],
+        "offloads": [(item, listed(list(map(method_words, item.approving)))) for item in asked.offloads],
         "family": family_words(asked.target.architecture.family),
     }
 
 
-def _view(item: Answer) -> AnswerView:
-    return AnswerView(item, method_words(item.method), "; ".join(map(_change, item.changes)))
+def _view(item: Answer, held_out: dict[str, dict[str, Any]]) -> AnswerView:
+    scored = [
+        f"{family_words(family)} {scores[item.method]['approved_within_margin']} of "
+        f"{scores[item.method]['approved']}"
+        for family, scores in held_out.items()
+        if item.method in scores
+    ]
+    return AnswerView(
+        item, method_words(item.method), "; ".join(map(_change, item.changes)), ", ".join(scored)
+    )
 
 
 def _change(item: Change) -> str:
-    name = NAMES.get(item.field, item.field.replace("_", " ")).lower()
+    name = NAMES.get(item.field, item.field.replace("_", " "))
+    if not name[1].isupper():
+        name = name[0].lower() + name[1:]
     if isinstance(item.after, bool):
         return f"{name} on"
     return f"{name} {item.after:,} instead of {item.before:,}"

@@ -11,10 +11,18 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from rlvram_site.api.keys import ApiKey, ApiKeyRevocation, issue_key
+from rlvram_site.owners import OwnerGrant
 from studies.models import SeedSlot
 from tests.api.conftest import Api, key_for, make_person
+from tests.conftest import ROOT
 from tests.factories import SETTINGS, make_attempt, make_prediction_set, make_small_study, make_study
 
+FOLDER = ROOT / "studies" / "samples" / "new-study"
+EXAMPLE = {
+    path.relative_to(FOLDER).as_posix(): path.read_text()
+    for path in FOLDER.rglob("*")
+    if path.is_file() and path.name != "README.md"
+}
 DATA = b"a log"
 SHA256 = hashlib.sha256(DATA).hexdigest()
 READS = [
@@ -40,12 +48,30 @@ READS = [
     "studies/demo/predictions/",
     "studies/demo/seals/",
     "studies/demo/evaluations/",
+    "studies/demo/allocations/",
+    "studies/demo/non-launches/",
+    "studies/demo/configurations-flat/",
+    "studies/demo/confusion/",
+    "studies/demo/fits/",
+    "studies/demo/pairs/",
+    "studies/demo/costs/",
     "pools/",
     "schema/",
 ]
+COMPUTED = ("protocol/", "confusion/", "pairs/", "configurations-flat/")
+"""What the smallest world may have nothing of: it has no complete protocol."""
 WRITES = {
+    "studies": ["study", "study check"],
     "plan": ["configurations", "slots"],
-    "attempts": ["attempts", "batch", "files", "evidence"],
+    "attempts": [
+        "attempts",
+        "batch",
+        "files",
+        "evidence",
+        "events",
+        "allocations",
+        "non-launches",
+    ],
     "declare": ["declared"],
     "exclusions": ["exclusions"],
     "evaluations": ["evaluations"],
@@ -55,7 +81,9 @@ CALLERS = [
     "reviewer",
     "uploader",
     "staff",
+    "owner of studies",
     "reading key",
+    "studies key",
     "attempts key",
     "declaring key",
     "plan key",
@@ -70,6 +98,8 @@ CALLERS = [
 MAY_WRITE = {
     "uploader": {"plan", "attempts", "evaluations"},
     "staff": set(WRITES),
+    "owner of studies": {"studies"},
+    "studies key": {"studies"},
     "attempts key": {"attempts"},
     "declaring key": {"attempts", "declare"},
     "plan key": {"plan"},
@@ -100,6 +130,11 @@ def caller(name: str) -> Api:
     if name in ("reviewer", "uploader", "staff"):
         client = Client()
         client.force_login(make_person(name, *([] if name == "staff" else [name]), is_staff=name == "staff"))
+        return Api(client, {})
+    if name == "owner of studies":
+        person, client = make_person("owner", "reviewer"), Client()
+        OwnerGrant(person=person, reason="runs a cluster").save()
+        client.force_login(person)
         return Api(client, {})
     if name == "wrong key":
         return Api(Client(), {"Authorization": "Api-Key abcdefgh.not-a-key"})
@@ -139,6 +174,20 @@ def caller(name: str) -> Api:
 def write(api: Api, what: str, world: dict):
     """One correct write of that kind."""
     match what:
+        case "study":
+            return api.post("studies/", {"files": EXAMPLE})
+        case "study check":
+            return api.post("study-check/", {"files": {}})
+        case "events":
+            event = {"position": 0, "kind": "repair", "status": "noted", "title": "A new driver"}
+            return api.post("studies/demo/events/", {"events": [event]})
+        case "allocations":
+            row = {"pair_id": "all", "job_id": "1", "gpu_count": 8, "scheduler_state": "COMPLETED"}
+            return api.post("studies/demo/allocations/", {"allocations": [row]})
+        case "non-launches":
+            slot = SeedSlot.objects.filter(study__slug="draft").first().experiment_id
+            row = {"slot": slot, "diagnosis": "cancelled", "reason": "the array was cancelled"}
+            return api.post("studies/draft/non-launches/", {"non_launches": [row]})
         case "configurations":
             row = {"configuration_id": "new", "case_id": "new", **SETTINGS}
             return api.post("studies/draft/configurations/", {"configurations": [row]})
@@ -177,7 +226,7 @@ def test_who_may_read(world, name):
         if name == "key of another study" and path.startswith("studies/demo/"):
             expected = 403
         # The smallest world has no complete protocol; who may ask for it is the question here.
-        allowed = (expected, 404) if expected == 200 and path.endswith("/protocol/") else (expected,)
+        allowed = (expected, 404) if expected == 200 and path.endswith(COMPUTED) else (expected,)
         assert api.get(path).status_code in allowed, f"{name}: {path}"
 
 

@@ -89,6 +89,8 @@ BROKEN = [
     (replace(PROTOCOL, "C: 1.0", "C: .nan"), "classifier.C is '.nan', expected a finite number"),
     (replace(PROTOCOL, "scoring:", "planned_pairs: 3\nscoring:"), "planned_pairs is 3, expected 0, as the o"),
     (replace(PROTOCOL, "# source_studies: [earlier-runs]", "source_studies: [other]"), "source_studies is '"),
+    (replace(PROTOCOL, "scoring:", "completion_pattern: '(a'\nscoring:"), "completion_pattern is '(a', exp"),
+    (replace(PROTOCOL, "scoring:", "completion_pattern: 7\nscoring:"), "completion_pattern is 7, expected a"),
     (remove(TABLE), "configurations.csv: file is 'No such file"),
     (write(TABLE, "configuration_id\n"), "configurations.csv:1: model is missing, expected the column"),
     (replace(TABLE, "configuration_id,", "configuration_id,colour,"), "configurations.csv:1: column is 'col"),

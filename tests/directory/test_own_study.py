@@ -16,10 +16,16 @@ from studies.services.scores.panel import load_panel
 from tests.factories import make_attempt
 
 SLUG = "example-14b"
+READS = (
+    "", "head/", "protocol/", "amendments/", "configurations/", "slots/", "attempts/", "events/", "seals/",
+    "prediction-sets/", "predictions/", "evaluations/", "evidence/", "exclusions/", "allocations/",
+    "non-launches/", "configurations-flat/", "fits/", "pairs/", "costs/", "orders/?program=train",
+)  # fmt: skip
 TARGET = "llama31-8b-math-short-4gpu-target"
 PAGES = (
     "", "unscored/", "outcomes/", "history/", "configurations/", "methods/", "protocol/", "pairs/",
-    "costs/", "events/", f"configurations/{TARGET}/",
+    "costs/", "events/", f"configurations/{TARGET}/", "what-if/", "evidence/", "commits/",
+    *(f"methods/{name}/" for name in ("donor_copy", "component_regression", "logistic", "two_phase")),
 )  # fmt: skip
 
 
@@ -116,3 +122,22 @@ def test_every_page_of_it_can_be_read_before_and_after_the_seal(client, study, s
         assert "three slots" not in text, page
         assert "three seed" not in text, page
         assert "cannot be shown" not in text.lower(), page
+        for word in ("three repeats", "Granite", "2 and 4 GPUs", "38,912", "40,960"):
+            assert word not in text or "methods/two_phase" in page, f"{page}: {word}"
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_every_address_of_the_api_answers_for_it(client, study, sealed):
+    if sealed:
+        run("run_job", "predict-and-seal", study=SLUG)
+    for path in READS:
+        assert client.get(f"/api/v1/studies/{SLUG}/{path}").status_code == 200, path
+    flat = client.get(f"/api/v1/studies/{SLUG}/configurations-flat/").json()["results"]
+    assert {row["required_seeds"] for row in flat} == {5}
+    assert {row["gpu_count"] for row in flat} == {1, 2, 4, 8}
+    assert ("donor_copy_predicted_state" in flat[0]) == sealed
+    question = {"study": SLUG, "like": TARGET, "settings": {"gpu_count": 8}}
+    answer = client.post("/api/v1/predict/", question, content_type="application/json").json()
+    assert (answer["device_capacity_mib"], answer["margin_limit_mib"]) == (81_559, 70_000)
+    families = set(answer["answers"][0]["held_out_families"])
+    assert families <= {"llama31", "qwen25"}

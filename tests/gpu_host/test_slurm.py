@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from host.errors import Refused
 from host.order import Order
-from host.slurm import _tasks, groups_of
-from studies.models import Attempt, SeedSlot
+from host.slurm import _tasks, groups_of, record
+from studies.models import Attempt, NonLaunch, SeedSlot
 from tests.gpu_host.test_hosts import Serving, host_key, serving, staff  # noqa: F401
 
 SBATCH = """#!/bin/bash
@@ -98,6 +99,51 @@ def test_what_was_cancelled_before_it_ran_is_reported(cluster):
     assert [row["launched"] for row in rows] == [True, False, True]
     assert [row.get("recorded") for row in rows] == [True, None, True]
     assert rows[1]["problem"] == "never launched: CANCELLED (Priority)"
+    for _ in range(2):  # the second time it is found there
+        done = cluster.machine.host(
+            "slurm-record", place, "--dir", cluster.machine.home, "--url", cluster.site.url, CANCELLED="1"
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert [json.loads(line).get("recorded") for line in done.stdout.splitlines()] == [True, True, True]
+    known = NonLaunch.objects.get()
+    assert (known.slot.experiment_id, known.reason) == (rows[1]["slot"], rows[1]["problem"])
+    assert known.facts == {"job_id": "900", "task": 1, "scheduler_state": "CANCELLED"}
+
+
+class Told:
+    """Stands for the site: keeps what it is told, and knows that one slot was launched elsewhere."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, str, dict]] = []
+
+    def json(self, method: str, path: str, body: dict) -> dict:
+        self.sent.append((method, path, body["non_launches"][0]))
+        if body["non_launches"][0]["slot"] == "s-3":
+            raise Refused("400 invalid: 's-3' has an attempt, so it was launched", 400)
+        return body
+
+
+def test_only_what_the_scheduler_ended_unlaunched_is_recorded_as_such(tmp_path):
+    (tmp_path / "job").write_text("900\n")
+    words = [("s-0", "COMPLETED", True), ("s-1", "CANCELLED", False), ("s-2", "PENDING", False),
+             ("s-3", "NODE_FAIL", False), ("s-4", "", False)]  # fmt: skip
+    rows = []
+    for task, (slot, word, launched) in enumerate(words):
+        (tmp_path / f"{task}.json").write_text(json.dumps([{"slot": slot, "study": "demo"}]))
+        rows.append({"slot": slot, "task": task, "scheduler": word, "launched": launched})
+        if not launched:
+            rows[-1]["problem"] = f"never launched: {word}"
+    site = Told()
+    record(site, tmp_path, rows)
+    assert [(method, path, row["slot"]) for method, path, row in site.sent] == [
+        ("POST", "studies/demo/non-launches/", "s-1"), ("POST", "studies/demo/non-launches/", "s-3"),
+    ]  # fmt: skip
+    assert site.sent[0][2] == {
+        "slot": "s-1", "diagnosis": "not_started", "reason": "never launched: CANCELLED",
+        "facts": {"job_id": "900", "task": 1, "scheduler_state": "CANCELLED"},
+    }  # fmt: skip
+    assert [row.get("recorded") for row in rows] == [None, True, None, False, None]
+    assert "was launched" in rows[3]["refused"]
 
 
 def test_an_array_is_not_submitted_whose_tasks_would_have_no_key(cluster):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.jobs.kinds import register
-from studies.jobs.kinds.base import Kind, Parameter
+from studies.jobs.kinds.base import Parameter, WorkerKind
 from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
 from studies.models import Event
@@ -16,7 +16,7 @@ TOTAL = 1_000_000
 
 
 @register
-class Steps(Kind):
+class Steps(WorkerKind):
     name = "steps"
     title = "Steps"
     parameters = {"folder": Parameter("a folder for its files", needed=True)}

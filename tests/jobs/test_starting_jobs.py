@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from rlvram_site.ledger.models import AppendOnlyError
-from studies.jobs import claims
+from studies.jobs import claims, kinds
 from studies.jobs.values import JobOutput, Progress
 from studies.models import Job
 from tests.api.conftest import key_for, make_person
@@ -202,3 +202,9 @@ def test_history_and_result_are_never_changed(starter):
             row.delete()
         with pytest.raises(AppendOnlyError):
             type(row).objects.filter(pk=row.pk).update(job=job)
+
+
+def test_whatever_can_be_computed_is_done_by_workers():
+    elsewhere = {kind.name for kind in kinds.all_kinds() if kinds.is_done_elsewhere(kind.name)}
+    assert elsewhere == {kind.name for kind in kinds.all_kinds() if not hasattr(kind, "compute")}
+    assert elsewhere == {"run-slots"}

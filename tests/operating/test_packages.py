@@ -22,7 +22,8 @@ import pytest
 from host.version import product_version
 from tests.conftest import ROOT
 
-SOURCES = ["admission", "host", "notices", "operating", "rlvram_site", "static", "studies", "templates"]
+INSIDE = ["docs", "static", "templates"]
+SOURCES = ["admission", "host", "notices", "operating", "rlvram_site", "search", "studies", *INSIDE]
 FILES = ["CHANGELOG.md", "LICENSE", "MANIFEST.in", "README.md", "manage.py", "pyproject.toml", "setup.py"]
 BUILD = "from setuptools import build_meta as b; import sys; getattr(b, 'build_' + sys.argv[1])(sys.argv[2])"
 
@@ -68,9 +69,9 @@ def contents(wheel: Path) -> set[str]:
 def test_the_wheel_has_every_file_of_the_site(built):
     there = contents(built["wheel"])
     for name in SOURCES:
-        inside = f"rlvram_site/files/{name}" if name in ("static", "templates") else name
+        inside = f"rlvram_site/files/{name}" if name in INSIDE else name
         for path in (ROOT / name).rglob("*"):
-            kept = path.suffix in (".py", ".json") or name in ("static", "templates")
+            kept = path.suffix in (".py", ".json") or name in INSIDE
             if path.is_file() and kept and not {"__pycache__", "build"} & set(path.parts):
                 assert f"{inside}/{path.relative_to(ROOT / name)}" in there, path
 

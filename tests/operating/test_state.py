@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 
 import pytest
@@ -16,8 +17,13 @@ from django.utils import timezone
 from operating import metrics, state
 from operating.models import Backup, Heartbeat
 from rlvram_site import urls
+from rlvram_site.api.keys import issue_key
+from rlvram_site.ledger.chain import record
 from rlvram_site.ledger.checks import check_ledger
+from studies.evidence.completion import CompletionRule
 from studies.jobs import claims
+from studies.models import EvidenceBlob, StoredFile
+from studies.services.outcomes.derivation import Observed, derive
 from tests.bypass import without_triggers
 from tests.factories import make_small_study
 
@@ -113,8 +119,10 @@ def test_measurements_say_what_is_there(client, alive, measured):
     held = claims.queue("refit", "numerics", study, {}, hand_over=False)
     claims.claim(held.pk, "a worker")
     check_ledger()
+    derive(Observed(texts={"log": "a line"}), CompletionRule(1))
     body = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
     found = values(body)
+    assert found['rlvram_derivation_seconds_count{process="same"}'] >= 1
     assert found['rlvram_queue_jobs{queue="default",state="waiting"}'] == 1
     assert found['rlvram_queue_jobs{queue="numerics",state="running"}'] == 1
     assert found['rlvram_queue_oldest_waiting_seconds{queue="default"}'] >= 0
@@ -155,7 +163,7 @@ def test_the_operators_page_is_for_staff(client, db, private_site):
 
 def test_the_operators_page_says_what_needs_attention(staff, alive):
     page = staff.get("/operating/").content.decode()
-    assert "2 of 7 parts need attention: ledger, backup." in page
+    assert "2 of 8 parts need attention: ledger, backup." in page
     assert "No backup was made yet" in page
     assert 'href="/operating/" aria-current="true"' in page
 
@@ -170,7 +178,7 @@ def test_the_operators_page_of_a_healthy_site(staff, alive):
         evidence_files=7, evidence_bytes=1,
     )  # fmt: skip
     page = staff.get("/operating/").content.decode()
-    assert "All 7 parts work." in page
+    assert "All 8 parts work." in page
     assert "machine:/backups/1" in page
     assert "worker machine" in page
 
@@ -184,3 +192,25 @@ def test_missing_triggers_are_said_on_the_operators_page(staff, alive):
             cursor.execute('DROP TRIGGER ledger_no_change ON "studies_event"')
         assert "1 triggers are missing or changed" in staff.get("/operating/").content.decode()
     call_command("migrate", verbosity=0)
+
+
+def test_keys_that_end_and_damaged_evidence_are_to_be_seen_to(staff, alive, measured):
+    study = make_small_study()
+    owner = get_user_model().objects.get(username="op")
+    soon, later = (timezone.now() + dt.timedelta(days=days) for days in (3, 60))
+    for name, ends in (("ci", soon), ("epilog", later), ("host", None)):
+        issue_key(name=name, owner=owner, scopes=["read"], expires_at=ends)
+    page = staff.get("/operating/").content.decode()
+    assert f"(ci) expires on {soon:%Y-%m-%d %H:%M} UTC. It is op&#x27;s." in page
+    assert "(epilog)" not in page
+    assert f"(ci) expires on {soon:%Y-%m-%d %H:%M} UTC." in staff.get("/notices/").content.decode()
+    record(EvidenceBlob(study=study, sha256="a" * 64, size_bytes=7))
+    StoredFile.objects.create(
+        sha256="a" * 64, state=StoredFile.State.DAMAGED, sent_at=timezone.now(), checked_at=timezone.now()
+    )
+    page = staff.get("/operating/").content.decode()
+    assert "1 files damaged, 0 missing" in page
+    assert f"1 file of the evidence of {study.slug} is damaged or missing" in page
+    measured.METRICS_TOKEN = TOKEN
+    body = staff.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
+    assert values(body)['rlvram_evidence_lost_files{as="damaged"}'] == 1

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import zipfile
 
 import pytest
+from django.contrib.auth import get_user_model
 
 from rlvram_site.ledger.models import LedgerEntry
-from studies.models import Configuration
+from studies.models import Configuration, StudyDraft
+from studies.services.plan.creating import check
 from tests.checkpoints.published import config_of
 
 URL = "/studies/estimation/what-if/"
@@ -93,7 +97,7 @@ def test_a_pasted_model_is_read_and_forgotten(client, question):
         ({"gpu_count": 0}, "expected a whole number above zero"),
         ({"vllm_gpu_memory_utilization": 2}, "less than or equal to 1"),
         ({"model": "gpt-2"}, "Select a valid choice"),
-        ({"model": ""}, "Choose a model, or paste the config.json of one."),
+        ({"model": ""}, "Choose a model, or give the config.json of one."),
         ({"config": "{}"}, "Either this or a model chosen above."),
         ({"model": "", "config": "{", "lora_rank": 64}, "not JSON"),
         ({"model": "", "config": '{"model_type": "mamba"}', "lora_rank": 64}, "hidden_size is None"),
@@ -105,6 +109,76 @@ def test_a_wrong_value_is_named_and_the_form_keeps_the_others(client, question, 
     assert answer.status_code == 422
     assert says in text_of(answer).replace("&#x27;", "'")
     assert answer.context["form"]["workload_id"].value() == question[1]["workload_id"]
+
+
+def test_a_table_over_models_gpus_and_shares_has_a_number_for_each(client, question):
+    asked = {"as": "table", "gpu_counts": "2, 4", "reservations": "0.3, 0.9"}
+    answer = client.post(URL, question[1] | asked)
+    assert answer.status_code == 200
+    assert re.search(r"(\d+) settings: \d+ models, 2 GPU counts and 2 shares", answer.context["sentence"])
+    regression = next(item for item in answer.context["maps"] if item.name == "component regression")
+    for _, _, cells in regression.rows:
+        assert [cell.gib is not None for cell in cells] == [True, True]
+        assert cells[0].gib <= cells[1].gib
+    lines = b"".join(client.post(URL, question[1] | asked | {"as": "csv"})).decode().splitlines()
+    assert lines[0].startswith("model_id,gpu_count,")
+    cells = sum(len(cells) for _, _, cells in regression.rows)
+    assert len(lines) == 1 + cells * len(answer.context["maps"])
+
+
+def test_another_device_is_asked_only_of_methods_that_predict_peaks(client, question):
+    limits = {"device_capacity_mib": 81_559, "margin_limit_mib": 77_000}
+    answer = client.post(URL, question[1] | limits)
+    said = {view.answer.method: view.answer for view in answer.context["answers"]}
+    assert "no other limits" in said["donor_copy"].refused
+    assert said["component_regression"].prediction.approves
+
+
+def test_an_answer_becomes_a_folder_that_the_check_accepts(client, question, tmp_path):
+    pasted = {"model": "", "config": json.dumps(config_of("Qwen/Qwen2.5-14B")), "lora_rank": 64}
+    for number, changes in enumerate(({}, pasted)):
+        answer = client.post(URL, question[1] | changes | {"as": "folder"})
+        assert answer["Content-Type"] == "application/zip"
+        with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+            archive.extractall(tmp_path / str(number))
+        directory, problems = check(tmp_path / str(number) / "estimation-question")
+        assert problems == []
+        assert [row.settings.gpu_count for row in directory.rows] == [question[1]["gpu_count"]]
+
+
+def test_an_answer_becomes_a_draft_of_whoever_may_begin_studies(client, question):
+    sent = question[1] | {"as": "draft"}
+    assert client.post(URL, sent).status_code == 403
+    client.force_login(get_user_model().objects.create_user("ada", password="x", is_staff=True))
+    assert client.get(URL, sent).status_code == 200
+    assert not StudyDraft.objects.exists()
+    draft = client.post(URL, sent)["Location"]
+    assert "Nothing is missing" in text_of(client.get(draft))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"gpu_counts": "two"}, "Numbers, separated by commas."),
+        ({"gpu_counts": "2, 2"}, "Different numbers above zero."),
+        ({"reservations": "nan"}, "Different numbers above zero."),
+        ({"gpu_counts": " ".join(map(str, range(1, 65)))}, "expected at most 500"),
+    ],
+)
+def test_a_table_that_cannot_be_made_is_refused(client, question, changes, says):
+    answer = client.post(URL, question[1] | {"as": "table"} | changes)
+    assert answer.status_code == 422
+    assert says in text_of(answer)
+
+
+def test_offloading_moves_what_stays_on_the_device_to_the_host(client, question):
+    asked = client.post(URL, question[1]).context["asked"]
+    nothing, optimizer, parameters, both = asked.offloads
+    assert nothing.host_gib == 0
+    assert both.resident_gib == 0
+    gpus = question[1]["gpu_count"]
+    for item in (optimizer, parameters, both):
+        assert item.resident_gib + item.host_gib / gpus == pytest.approx(nothing.resident_gib)
 
 
 def test_a_follow_up_says_whom_to_ask(client, question):

@@ -27,7 +27,7 @@ def silent_database(monkeypatch):
 
 
 def guard() -> dict[str, str]:
-    """What the page says of the guard: PostgreSQL's account of the tests owns the tables, and that is said."""
+    """What the page says of the guard. PostgreSQL's account of the tests owns the tables, which is said."""
     role = {"role": "could remove the guard"} if connection.vendor == "postgresql" else {}
     return {"guard": "in place", **role}
 

@@ -12,6 +12,7 @@ from django.core.cache import cache
 from django.test import Client
 
 from rlvram_site.api.keys import issue_key
+from rlvram_site.ledger.models import LedgerEntry
 
 PASSWORD = "a long enough passphrase"
 
@@ -167,3 +168,25 @@ def test_a_password_is_changed_and_the_session_goes_on(client, ada):
     ada.refresh_from_db()
     assert ada.check_password(new)
     assert client.get("/notices/").status_code == 200
+
+
+def test_a_superuser_takes_a_lost_second_step_away_and_it_is_recorded(client, ada):
+    log_in(client)
+    set_up(client)
+    root = get_user_model().objects.create_superuser("root", password=PASSWORD)
+    by_root = Client()
+    by_root.force_login(root)
+    add = "/admin/ledger/secondstepreset/add/"
+    sent = {"person": ada.pk, "reason": "came to the desk with a badge"}
+    client.force_login(ada)
+    assert client.post(add, sent).status_code == 403
+    assert "required" in by_root.post(add, {"person": ada.pk}).content.decode()
+    assert by_root.post(add, sent).status_code == 302
+    entry = LedgerEntry.objects.get(stream__name="site/logins")
+    assert (entry.record_type, entry.actor) == ("ledger.secondstepreset", "root")
+    # Nobody who has none is offered, and the library's own page for it is gone.
+    assert "Select a valid choice" in by_root.post(add, sent).content.decode()
+    assert by_root.get("/admin/mfa/authenticator/").status_code == 404
+    afresh = Client()
+    log_in(afresh)
+    assert signed_in(afresh)

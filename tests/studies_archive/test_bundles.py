@@ -14,6 +14,7 @@ from django.core.management import CommandError, call_command
 from rlvram_site.ledger.canonical import digest
 from rlvram_site.ledger.models import LedgerEntry, LedgerStream
 from rlvram_site.ledger.verify import verify_streams
+from studies.archive.facts import facts_form
 from studies.models import Attempt, Exclusion, Protocol, SeedSlot, Study
 from studies.services.plan import protocols
 from studies.services.scores.evaluation import evaluation_document
@@ -297,6 +298,25 @@ def test_an_architecture_without_a_family_is_refused_for_a_model_that_none_is_kn
     assert "expected the architecture family of acme/one" in refusal(bundle)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (r"(?P<step>\d+)(?=x)", "expected a regular expression"),
+        (r"step \d+", "expected a group for the number"),
+        (["a"], "expected a regular expression as a text"),
+    ],
+)
+def test_a_pattern_that_no_log_could_be_read_by_is_refused_with_the_protocol(bundle, pattern, expected):
+    def edit(content):
+        run = run_of(content, "protocol")
+        run["rows"][0][run["fields"].index("document")]["completion_pattern"] = pattern
+
+    change(bundle, edit)
+    said = refusal(bundle)
+    assert "protocol 1 document: completion_pattern is" in said
+    assert expected in said
+
+
 def test_methods_in_development_are_exported_and_known_again(db, tmp_path):
     call_command("import_study", str(SAMPLE), "--study", "estimation", verbosity=0)
     call_command("record_development", "estimation", verbosity=0)
@@ -391,3 +411,10 @@ def test_a_bundle_with_two_corrections_of_one_entry_is_refused(corrected):
 
     change(corrected, edit)
     assert "'wrong' is already superseded by 'better:2'" in refusal(corrected)
+
+
+def test_a_pattern_with_blanks_is_no_prose_and_stays_in_a_bundle_of_facts_alone():
+    document = {"completion_pattern": r"done (?P<step>\d+) of \d+", "note": "one of our sentences"}
+    kept = facts_form(document)
+    assert kept["completion_pattern"] == document["completion_pattern"]
+    assert set(kept["note"]) == {"text_sha256"}

@@ -14,7 +14,7 @@ from admission.models.sync import Followed
 from admission.sync import following
 from admission.sync.jobs import track
 from rlvram_site.api.keys import Scope
-from rlvram_site.api.tables import RecordTable
+from rlvram_site.api.tables import Table
 from studies.api.fields import StrictSerializer
 from studies.jobs.errors import JobRefused
 
@@ -59,16 +59,12 @@ class FollowedView(GenericAPIView):
         return Scope.JOBS
 
 
-class FollowedList(RecordTable, FollowedView):
+class FollowedList(Table, FollowedView):
     """What is followed. Adding an address reads it at once, by a job."""
 
     csv_name = "followed"
 
     queryset = Followed.objects.select_related("issue", "parent")
-
-    def conditional(self, request: Request) -> None:
-        # These rows are no records: no stream says whether they changed.
-        self.tag = ""
 
     @extend_schema(request=FollowSerializer, responses={201: FollowedWithJobSerializer}, filters=False)
     def post(self, request: Request, *args, **kwargs) -> HttpResponseBase:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.core.management.base import BaseCommand
 
+from notices.evidence import watch_evidence
 from notices.sending import deliver_due
 from notices.watching import watch
 
@@ -15,6 +16,6 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args, **options) -> None:
-        written = watch()
+        written = watch() + watch_evidence()
         delivered, failed = deliver_due()
         self.stdout.write(f"{written} noticed, {delivered} delivered, {failed} not delivered")

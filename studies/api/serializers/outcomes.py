@@ -212,3 +212,7 @@ class EventSerializer(serializers.ModelSerializer):
         model = Event
         fields = ["position", "kind", "status", "title", "detail", "job_id", "source_commit",
                   "started_at", "ended_at", "gpu_seconds", "facts", "recorded_at"]  # fmt: skip
+
+
+class EventsSerializer(serializers.Serializer):
+    events = EventSerializer(many=True)

@@ -22,9 +22,11 @@ from rlvram_site.api.parsers import RawParser, announced_length, raw_chunks
 from rlvram_site.api.ranges import wanted_range
 from studies.api.entries import entries_of
 from studies.api.filters import EventFilter, ExclusionFilter
+from studies.api.serializers.beginnings import EventsUploadSerializer
 from studies.api.serializers.outcomes import (
     BlobSerializer,
     EventSerializer,
+    EventsSerializer,
     EvidenceFileSerializer,
     EvidenceFilesSerializer,
     EvidenceSummarySerializer,
@@ -32,12 +34,14 @@ from studies.api.serializers.outcomes import (
 )
 from studies.api.serializers.uploads import ExclusionUploadSerializer, LateFilesSerializer
 from studies.api.views.base import StudyTable, StudyView
+from studies.api.views.beginnings import added
 from studies.models import Attempt, Event, EvidenceFile, Exclusion, Study
 from studies.services.outcomes.corrections import ExclusionConflict, exclude, lift
 from studies.services.outcomes.evidence_bytes import QuotaExceeded, known_sizes, take_bytes, usage
 from studies.services.outcomes.evidence_checks import EvidenceUnavailable, open_whole, standing
 from studies.services.outcomes.evidence_files import FileConflict, add_late_files
 from studies.services.outcomes.evidence_store import EvidenceTooLarge, WrongHash
+from studies.services.outcomes.surroundings import add_events
 
 _CHUNK = 1 << 20
 
@@ -198,8 +202,16 @@ class EventList(StudyTable):
     filterset_class = EventFilter
     orderings = {"position": "position", "id": "pk"}
     csv_name = "events"
+    write_scope = Scope.ATTEMPTS
 
     queryset = Event.objects.all()
+
+    @extend_schema(
+        request=EventsUploadSerializer, responses={201: EventsSerializer, 200: EventsSerializer},
+        filters=False,
+    )  # fmt: skip
+    def post(self, request: Request, *args, **kwargs) -> HttpResponseBase:
+        return added(self, request, "events", EventsUploadSerializer, add_events)
 
 
 def _attempt(study: Study, invocation: str) -> Attempt:

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from rlvram_site.api.errors import Conflict
 from rlvram_site.api.keys import ApiKey, Scope
-from rlvram_site.api.tables import RecordTable
+from rlvram_site.api.tables import Table
 from studies.api.serializers.hosts import (
     BeatAnswerSerializer,
     BeatSerializer,
@@ -45,7 +45,7 @@ class HostView(GenericAPIView):
         return Scope.HOSTS
 
 
-class HostList(RecordTable, HostView):
+class HostList(Table, HostView):
     """The hosts and what they do now."""
 
     serializer_class = HostSerializer
@@ -53,9 +53,6 @@ class HostList(RecordTable, HostView):
     orderings = {"name": "name", "id": "pk"}
 
     queryset = Host.objects.all()
-
-    def conditional(self, request: Request) -> None:
-        self.tag = ""
 
 
 class HostDetail(HostView):

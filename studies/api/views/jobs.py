@@ -16,7 +16,7 @@ from rlvram_site.access import is_staff
 from rlvram_site.api.errors import Conflict
 from rlvram_site.api.keys import ApiKey, Scope
 from rlvram_site.api.permissions import scopes_of
-from rlvram_site.api.tables import RecordTable
+from rlvram_site.api.tables import Table
 from studies.api.filters import JobFilter
 from studies.api.serializers.jobs import (
     JobDetailSerializer,
@@ -73,7 +73,7 @@ class JobView(GenericAPIView):
         return job
 
 
-class JobList(RecordTable, JobView):
+class JobList(Table, JobView):
     """Jobs, newest last. Writing starts one."""
 
     serializer_class = JobSerializer
@@ -85,10 +85,6 @@ class JobList(RecordTable, JobView):
     def get_queryset(self):
         bound = self.bound_study()
         return super().get_queryset() if bound is None else super().get_queryset().filter(study=bound)
-
-    def conditional(self, request: Request) -> None:
-        # Jobs are no ledger records: no stream says whether they changed.
-        self.tag = ""
 
     @extend_schema(request=JobRequestSerializer, responses={201: JobSerializer}, filters=False)
     def post(self, request: Request, *args, **kwargs) -> HttpResponseBase:

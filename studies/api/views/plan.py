@@ -17,6 +17,7 @@ from rlvram_site.api.keys import ApiKey, Scope
 from rlvram_site.api.tables import RecordTable
 from rlvram_site.ledger.chain import head
 from studies.api.filters import ConfigurationFilter, SlotFilter
+from studies.api.serializers.beginnings import FolderSerializer
 from studies.api.serializers.plan import (
     AmendmentSerializer,
     ConfigurationSerializer,
@@ -31,11 +32,12 @@ from studies.api.serializers.plan import (
 )
 from studies.api.serializers.plan_uploads import ConfigurationsUploadSerializer, SlotsUploadSerializer
 from studies.api.views.base import StudyDetail, StudyTable, StudyView, refuse
+from studies.api.views.beginnings import FOLDER_PARSERS, refused_folder, sent_files
 from studies.models import Amendment, Configuration, Pool, SeedSlot, Study
 from studies.services.errors import UNREADABLE, ServiceError, UploadRefused
 from studies.services.life import life
 from studies.services.outcomes.slots import slot_states
-from studies.services.plan import amendments, protocols
+from studies.services.plan import amendments, creating, protocols
 from studies.services.plan.drafts import NotADraft, add_configurations, add_slots
 from studies.services.predictions.seals import seal_state
 
@@ -56,6 +58,23 @@ class StudyList(RecordTable):
 
     def etag_streams(self) -> Iterable[str]:
         return [study.stream for study in self.get_queryset()]
+
+    parser_classes = FOLDER_PARSERS
+
+    def required_scope(self, request: Request) -> Scope:
+        return Scope.STUDIES
+
+    @extend_schema(
+        request=FolderSerializer, responses={201: StudySerializer, 200: StudySerializer}, filters=False
+    )
+    def post(self, request: Request, *args, **kwargs) -> HttpResponseBase:
+        """Record the study of a folder and freeze its protocol. The same files again find the same study."""
+        with creating.as_folder(sent_files(request)) as folder:
+            try:
+                study, new = creating.create_once(folder)
+            except creating.FolderRefused as refusal:
+                raise refused_folder(refusal.problems) from refusal
+        return Response(self.get_serializer(study).data, status=201 if new else 200)
 
 
 class StudyDetailView(StudyDetail):

@@ -183,6 +183,8 @@ class Method(ABC):
         protocol_key: the key by which a protocol calls for the method.
         required: whether a protocol that fits must have that key.
         learns: whether `fit` estimates parameters, so that it needs every label among what it fits.
+        any_limits: whether margin and capacity are only held against predicted peaks, so that the method
+            answers for other limits than those under which its pool was labelled.
         development_value: what a protocol would hold under `protocol_key` for the method as it was developed.
             None for a method that has nothing to be developed on: it was there before the labels were.
     """
@@ -194,6 +196,7 @@ class Method(ABC):
     protocol_key: ClassVar[str]
     required: ClassVar[bool] = False
     learns: ClassVar[bool] = True
+    any_limits: ClassVar[bool] = False
     development_value: ClassVar[object] = None
 
     @classmethod

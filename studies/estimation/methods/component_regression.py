@@ -56,7 +56,7 @@ class Term:
 class ComponentRegression(Method):
     """Nonnegative least squares with an intercept, float64, on completed peaks in GiB.
 
-    Only configurations whose three repeats completed are fitted. Each feature is divided by the larger of
+    Only configurations whose repeats all completed are fitted. Each feature is divided by the larger of
     1 and its maximum over those rows. The fitted peak gives a class by capacity and margin; a positive
     startup check replaces that class by a memory failure.
 
@@ -78,6 +78,7 @@ class ComponentRegression(Method):
     colour: ClassVar[str] = "#E69F00"
     protocol_key: ClassVar[str] = "component_regression"
     required: ClassVar[bool] = True
+    any_limits: ClassVar[bool] = True
 
     coefficients_: NDArray[np.float64]
     divisors_: NDArray[np.float64]

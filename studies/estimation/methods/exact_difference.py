@@ -65,6 +65,7 @@ class ExactDifference(Method):
     colour: ClassVar[str] = "#CC79A7"
     protocol_key: ClassVar[str] = "exact_difference"
     learns: ClassVar[bool] = False
+    any_limits: ClassVar[bool] = True
     development_value: ClassVar[object] = RULE
 
     neighbours_: dict[tuple[str, str], list[PoolConfiguration]]
@@ -89,8 +90,8 @@ class ExactDifference(Method):
                 "answer: the interval from the lowest to the highest, and its mid-point",
             ),
             limits=(
-                "It leans on rollout peaks. A setting with offloaded parameters peaks elsewhere; there it "
-                "was wrong by up to 4.2 GiB, far below the margin.",
+                "It leans on rollout peaks. A setting with offloaded parameters peaks elsewhere; there, on "
+                "the pool of RLVRAMBench, it was wrong by up to 4.2 GiB, far below the margin.",
                 "With a single neighbour the interval is a point, and nothing is known about the spread.",
                 "It knows one type of device and one trainer.",
             ),

@@ -102,6 +102,7 @@ class TwoPhase(Method):
     colour: ClassVar[str] = "#0072B2"
     protocol_key: ClassVar[str] = "two_phase"
     learns: ClassVar[bool] = False
+    any_limits: ClassVar[bool] = True
     development_value: ClassVar[object] = {"quantile": QUANTILE}
 
     rollout_: Constant
@@ -129,11 +130,11 @@ class TwoPhase(Method):
                 "peak = the higher of rollout + a and weight sync + b",
             ),
             limits=(
-                "Its second phase was taken from looking at the offloaded peaks of these very families.",
-                "How the weight sync falls with the number of GPUs is an assumption: settings with offload "
-                "were measured on two GPUs only.",
-                "Outside the fit it approved two Granite settings (mathematics, two GPUs, a long horizon) "
-                "that lay above the margin, and no volume explains them.",
+                "Its second phase was taken from looking at the offloaded peaks of RLVRAMBench's families.",
+                "How the weight sync falls with the number of GPUs is an assumption: where it was developed, "
+                "on the pool of RLVRAMBench, settings with offload were measured on two GPUs only.",
+                "There it also approved, outside its fit, two Granite settings (mathematics, two GPUs, a "
+                "long horizon) that lay above the margin, and no volume explains them.",
                 "It knows one type of device and one trainer.",
             ),
             residual_title="measured peak less the phase's volumes, MiB",

@@ -7,7 +7,7 @@ import pkgutil
 from functools import cache
 
 from studies.jobs.errors import JobRefused
-from studies.jobs.kinds.base import Kind
+from studies.jobs.kinds.base import Kind, WorkerKind
 
 _registered: dict[str, Kind] = {}
 
@@ -39,3 +39,19 @@ def kind_of(name: str) -> Kind:
     if name not in _registered:
         raise JobRefused("kind", f"is {name[:80]!r}, expected one of {', '.join(sorted(_registered))}")
     return _registered[name]
+
+
+def worker_kind_of(name: str) -> WorkerKind:
+    """The kind of that name, for a worker that is to do it.
+
+    Raises ``JobRefused`` if there is none, or if a host does it.
+    """
+    kind = kind_of(name)
+    if not isinstance(kind, WorkerKind):
+        raise JobRefused("kind", f"is {name!r}, which a host does; expected one that workers do")
+    return kind
+
+
+def is_done_elsewhere(name: str) -> bool:
+    """Whether no worker does that kind: its host asks for it."""
+    return not isinstance(kind_of(name), WorkerKind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,13 +40,14 @@ _WORDS = {str: "a text", bool: "true or false", int: "a whole number", list: "a 
 
 
 class Kind:
-    """A kind of job. ``inputs`` and ``compute`` only read; ``record`` writes, in the job's last transaction.
+    """A kind of job: what it is called, who may start it, and with which parameters.
+
+    One that is no ``WorkerKind`` is done elsewhere, by a host that asks for it through the API.
 
     Attributes:
         name: how the API and the command line call it.
         title: how a page calls it.
-        queue: which workers do it.
-        remote: done by a host through the API, instead of by ``compute`` and ``record``.
+        queue: which workers, or which host, do it.
         staff_only: whether uploaders may not start it.
         needs_study: whether it is about one study.
         parameters: what may be given, by name.
@@ -55,7 +57,6 @@ class Kind:
     title = ""
     queue = "default"
     staff_only = False
-    remote = False
     needs_study = True
     parameters: Mapping[str, Parameter] = {}
 
@@ -96,17 +97,22 @@ class Kind:
         """Parameters that a button's form shows as boxes to tick."""
         return [item for item in self.parameters.items() if item[1].label]
 
+
+class WorkerKind(Kind, ABC):
+    """A kind that workers do. ``inputs`` and ``compute`` only read; ``record`` writes, in the job's last
+    transaction."""
+
+    @abstractmethod
     def inputs(self, work: Work) -> Any:
         """Everything the result depends on, as JSON; the same again finds the earlier result."""
-        raise NotImplementedError
 
+    @abstractmethod
     def compute(self, work: Work) -> Any:
         """The work itself, which may take long. Writes nothing to the database; may run twice."""
-        raise NotImplementedError
 
+    @abstractmethod
     def record(self, work: Work, computed: Any) -> JobOutput:
         """Record what was computed. Runs in the transaction that ends the job: both hold or neither."""
-        raise NotImplementedError
 
     def environment(self, computed: Any) -> dict[str, Any]:
         """What is to be said of the environment beside the worker's own versions."""

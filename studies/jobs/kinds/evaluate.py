@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from rlvram_site.ledger.canonical import digest
 from studies.jobs.kinds import register
-from studies.jobs.kinds.base import Kind
+from studies.jobs.kinds.base import WorkerKind
 from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
 from studies.services.scores.evaluation import evaluation_inputs, record_evaluations
@@ -17,7 +17,7 @@ from studies.text.words import counted, sentence
 
 
 @register
-class Evaluate(Kind):
+class Evaluate(WorkerKind):
     name = "evaluate"
     title = "Evaluate"
 

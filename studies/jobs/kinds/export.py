@@ -14,7 +14,7 @@ from rlvram_site.ledger.chain import head
 from studies.archive.bundle import to_bundle, write_bundle
 from studies.archive.exporting import streams_for
 from studies.jobs.kinds import register
-from studies.jobs.kinds.base import Kind, Parameter
+from studies.jobs.kinds.base import Parameter, WorkerKind
 from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
 from studies.models import Study
@@ -26,7 +26,7 @@ def exported_file(sha256: str) -> Path:
 
 
 @register
-class Export(Kind):
+class Export(WorkerKind):
     name = "export"
     title = "Export"
     parameters = {"facts_only": Parameter("true to leave out the authors' sentences", bool, False)}

@@ -10,7 +10,7 @@ from django.urls import reverse
 from rlvram_site.ledger.canonical import digest
 from rlvram_site.ledger.chain import head
 from studies.jobs.kinds import register
-from studies.jobs.kinds.base import Kind, Parameter
+from studies.jobs.kinds.base import Parameter, WorkerKind
 from studies.jobs.sources import check_source, describe, source_path
 from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
@@ -20,7 +20,7 @@ from studies.text.words import counted
 
 
 @register
-class Import(Kind):
+class Import(WorkerKind):
     name = "import"
     title = "Import"
     staff_only = True

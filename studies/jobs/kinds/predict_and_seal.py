@@ -9,7 +9,7 @@ from django.urls import reverse
 from rlvram_site.ledger.canonical import digest
 from studies.jobs.fitting import fit, versions_for
 from studies.jobs.kinds import register
-from studies.jobs.kinds.base import Kind
+from studies.jobs.kinds.base import WorkerKind
 from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
 from studies.models import Study
@@ -19,7 +19,7 @@ from studies.text.words import counted
 
 
 @register
-class PredictAndSeal(Kind):
+class PredictAndSeal(WorkerKind):
     name = "predict-and-seal"
     title = "Predict and seal"
     queue = "numerics"

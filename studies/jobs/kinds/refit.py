@@ -10,7 +10,7 @@ from rlvram_site.ledger.canonical import digest
 from studies.estimation.fit_comparison import fit_of
 from studies.jobs.fitting import fit, versions_for
 from studies.jobs.kinds import register
-from studies.jobs.kinds.base import Kind, Parameter
+from studies.jobs.kinds.base import Parameter, WorkerKind
 from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
 from studies.models import Study
@@ -18,7 +18,7 @@ from studies.services.predictions.refits import Verdict, compare_fits, recorded_
 
 
 @register
-class Refit(Kind):
+class Refit(WorkerKind):
     name = "refit"
     title = "Refit"
     queue = "numerics"

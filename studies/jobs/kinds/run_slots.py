@@ -24,7 +24,6 @@ class RunSlots(Kind):
     name = "run-slots"
     title = "Run slots"
     staff_only = True
-    remote = True
     parameters = {
         "host": Parameter("the name of a registered host", needed=True),
         "slots": Parameter("the slots to run, by their experiment ids", list, needed=True),

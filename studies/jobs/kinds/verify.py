@@ -16,7 +16,7 @@ from studies.archive.recorded_refit import recorded_refit
 from studies.archive.verification import VerificationReport, verify
 from studies.jobs.errors import JobFailed, JobRefused
 from studies.jobs.kinds import register
-from studies.jobs.kinds.base import Kind, Parameter
+from studies.jobs.kinds.base import Parameter, WorkerKind
 from studies.jobs.sources import check_source, describe, source_path
 from studies.jobs.values import JobOutput
 from studies.jobs.work import Work
@@ -24,7 +24,7 @@ from studies.models import Study
 
 
 @register
-class Verify(Kind):
+class Verify(WorkerKind):
     name = "verify"
     title = "Verify"
     queue = "numerics"

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from rlvram_site.ledger.chain import acting
 from rlvram_site.strict_json import JsonError, read_json
 from studies.jobs.errors import JobRefused
-from studies.jobs.kinds import all_kinds
+from studies.jobs.kinds import all_kinds, is_done_elsewhere
 from studies.jobs.running import run_job
 from studies.jobs.starting import start
 from studies.models import Job, Study
@@ -37,7 +37,8 @@ class Command(BaseCommand):
         parser.add_argument("--format", choices=("line", "json"), default="line", help="what to print")
 
     def handle(self, *args, **options) -> None:
-        if not options["enqueue"] and options["kind"] in {kind.name for kind in all_kinds() if kind.remote}:
+        elsewhere = {kind.name for kind in all_kinds() if is_done_elsewhere(kind.name)}
+        if not options["enqueue"] and options["kind"] in elsewhere:
             raise CommandError(f"{options['kind']} is done by a GPU host, expected --enqueue")
         study = None
         if options["study"]:

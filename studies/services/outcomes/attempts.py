@@ -15,11 +15,10 @@ from studies.estimation.labels import is_peak
 from studies.evidence.completion import CompletionRule
 from studies.evidence.diagnoses import Diagnosis
 from studies.evidence.errors import EvidenceError
-from studies.evidence.outcome import DerivedOutcome
-from studies.evidence.report import as_data
 from studies.models import Attempt, EvidenceBlob, EvidenceFile, Protocol, SeedSlot, Study
 from studies.services.errors import UploadConflict, UploadProblem, UploadRefused
 from studies.services.outcomes.derivation import Observed, UploadedFile, completion_rule, derive
+from studies.services.outcomes.derivation_apart import DerivationStopped
 from studies.services.outcomes.evidence_bytes import blobs_for, forget_pending
 from studies.services.outcomes.evidence_checks import EvidenceUnavailable
 from studies.services.plan.slot_names import unknown_slot
@@ -220,6 +219,8 @@ def _rows(study: Study, batch: _Batch, names: Sequence[str]) -> dict[str, Attemp
             rows[name] = _row(study, upload, slot_id, rules[steps], batch.digests[name])
         except EvidenceError as error:
             problems.append(UploadProblem(batch.places[name], error.field, str(error)))
+        except DerivationStopped as error:
+            problems.append(UploadProblem(batch.places[name], "files", str(error)))
         except EvidenceUnavailable as error:
             problems.append(UploadProblem(batch.places[name], "files", f"{error}: send the bytes again"))
     if problems:
@@ -311,8 +312,8 @@ def _observed(values: Mapping[str, Any], files: Sequence[FileEntry]) -> Observed
     )
 
 
-def _derive(row: Attempt, derived: DerivedOutcome) -> None:
-    data = _recordable(as_data(derived))
+def _derive(row: Attempt, derived: dict[str, Any]) -> None:
+    data = _recordable(derived)
     row.origin = Attempt.Origin.DERIVED
     row.outcome = data["outcome"]
     row.diagnosis = data["diagnosis"] or ""

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
+from prometheus_client import Histogram
+
 from host.kinds import kind_of
 from studies.evidence import collect
-from studies.evidence.collect import collect_run
 from studies.evidence.completion import STUDY_STEP_PATTERN, CompletionRule
-from studies.evidence.logs import EvidenceLine
-from studies.evidence.outcome import EXIT_STATUS, DerivedOutcome, derive_outcome
-from studies.evidence.samples import DevicePeak, SampledPeak
+from studies.evidence.derived import Stated, derived_data
 from studies.models import EvidenceFile
+from studies.services.outcomes.derivation_apart import derive_apart, holds_more_than
 from studies.services.outcomes.evidence_parts import whole_files
 
-UPLOAD = "upload"
-"""Stands for a file name where the upload's own record is the evidence."""
+SECONDS = Histogram(
+    "rlvram_derivation_seconds", "Time that reading one upload took", ["process"],
+    buckets=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300),
+)  # fmt: skip
 
 TEXT_NAMES = {"log": "sent.log", "samples": "gpu-memory.sent.csv", "scheduler": "sacct.sent.txt"}
 """How evidence lines name a text that was sent inside the record."""
@@ -88,23 +91,19 @@ def completion_rule(protocol: Mapping[str, Any] | None, planned_steps: int | Non
     return CompletionRule(planned_steps, pattern if isinstance(pattern, str) else STUDY_STEP_PATTERN)
 
 
-def derive(observed: Observed, rule: CompletionRule) -> DerivedOutcome:
-    """The outcome of an upload.
+def derive(observed: Observed, rule: CompletionRule) -> dict[str, Any]:
+    """The outcome of an upload, as ``studies.evidence.report.as_data`` gives it.
 
-    Raises ``EvidenceError`` for files of several jobs.
+    What is large is read in a process of its own, with limits. Raises ``EvidenceError`` for files of several
+    jobs, ``DerivationStopped`` for what can't be read within those limits, ``EvidenceUnavailable``.
     """
-    evidence = collect_run(_entries(observed), rule, exit_code=observed.exit_code, where=UPLOAD)
-    if observed.exit_signal is not None:
-        # The upload itself goes before what a file says of the exit status.
-        evidence = replace(
-            evidence, exit_code=observed.exit_code, signal=observed.exit_signal, exit_source=EXIT_STATUS
-        )
-    if evidence.peak is None and observed.device_peaks_mib:
-        evidence = replace(evidence, peak=_stated_peaks(observed.device_peaks_mib))
-    if observed.other_processes:
-        seen = tuple(EvidenceLine(UPLOAD, None, text) for text in observed.other_processes)
-        evidence = replace(evidence, contamination=seen)
-    return derive_outcome(evidence, rule)
+    files = list(_entries(observed))
+    stated = Stated(
+        observed.exit_code, observed.exit_signal, observed.device_peaks_mib, tuple(observed.other_processes)
+    )
+    apart = holds_more_than(files, settings.DERIVATION_AT_ONCE_BYTES)
+    with SECONDS.labels("apart" if apart else "same").time():
+        return (derive_apart if apart else derived_data)(files, rule, stated)
 
 
 def _entries(observed: Observed) -> Iterator[collect.RunFile]:
@@ -122,8 +121,3 @@ def _entries(observed: Observed) -> Iterator[collect.RunFile]:
         "failure_kind": observed.claimed or None,
     }
     yield collect.RunFile.of_bytes(RECORD_NAME, json.dumps(record).encode())
-
-
-def _stated_peaks(peaks: Mapping[str, float]) -> SampledPeak:
-    devices = tuple(DevicePeak(device, mib, 0) for device, mib in sorted(peaks.items()))
-    return SampledPeak(devices, 0, None, None, ("peaks were sent without their samples",))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from django.db import transaction
 from django.utils import timezone
@@ -11,8 +13,11 @@ from django.utils import timezone
 from rlvram_site.ledger.canonical import digest
 from rlvram_site.ledger.chain import lock_stream, record, record_all
 from rlvram_site.ledger.models import LedgerRecord
-from studies.directory.problems import Problem
+from studies.directory import study_file
+from studies.directory.files import listing, write_files
+from studies.directory.problems import Problem, Problems
 from studies.directory.reading import Known, KnownPool, StudyDirectory, read_directory
+from studies.directory.yaml_file import read_yaml
 from studies.estimation.labels import Label
 from studies.models import (
     Configuration,
@@ -21,6 +26,7 @@ from studies.models import (
     PoolOutcome,
     Protocol,
     SeedSlot,
+    SourceFile,
     Study,
 )
 from studies.models.predictions import MADE_HERE
@@ -28,6 +34,7 @@ from studies.services.errors import ServiceError
 from studies.services.plan.pools import architectures
 
 SOURCE = MADE_HERE
+FOLDER = "the study's folder"
 
 
 class FolderRefused(ServiceError):
@@ -66,6 +73,7 @@ def create(folder: Path) -> Study:
     The protocol's sha256 is that of its canonical JSON, computed here.
     Raises ``FolderRefused`` with every problem.
     """
+    files = listing(folder) if folder.is_dir() else {}
     directory, problems = check(folder)
     if directory is None:
         raise FolderRefused(problems)
@@ -88,7 +96,39 @@ def create(folder: Path) -> Study:
                 document=directory.protocol,
             )
         )
+        record_all(_files(study, files))
     return study
+
+
+def create_once(folder: Path) -> tuple[Study, bool]:
+    """Record the study of a folder, or find the one that was recorded from exactly these files.
+
+    Raises ``FolderRefused``; a study of the same name from other files is among the problems.
+    """
+    slug = read_yaml(folder, study_file.NAME, Problems()).values.get("slug")
+    found = Study.objects.filter(slug=slug).first() if isinstance(slug, str) and "\x00" not in slug else None
+    if found is not None:
+        rows = SourceFile.objects.filter(study=found, declared_in=FOLDER)
+        recorded = dict(rows.values_list("path", "sha256"))
+        if recorded and recorded == {path: sha256 for path, (sha256, _) in listing(folder).items()}:
+            return found, False
+    return create(folder), True
+
+
+@contextmanager
+def as_folder(files: Mapping[str, bytes]) -> Iterator[Path]:
+    """The files in a folder that is there for a moment."""
+    with TemporaryDirectory(prefix="study-") as name:
+        write_files(files, Path(name))
+        yield Path(name)
+
+
+def _files(study: Study, files: Mapping[str, tuple[str, int]]) -> Iterator[LedgerRecord]:
+    for path, (sha256, size) in files.items():
+        yield SourceFile(
+            study=study, declared_in=FOLDER, path=path, sha256=sha256, state=SourceFile.State.VERIFIED,
+            size_bytes=size,
+        )  # fmt: skip
 
 
 def _pool(directory: StudyDirectory) -> Pool:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db import models, transaction
+from django.db import models
 
-from rlvram_site.ledger.canonical import canonical
-from rlvram_site.ledger.chain import lock_stream, record_all
 from studies.estimation.errors import EstimationError
 from studies.estimation.volumes import startup_budget
 from studies.models import Attempt, Configuration, NonLaunch, Seal, SeedSlot, Study
-from studies.services.errors import ServiceError, UploadConflict, UploadProblem, UploadRefused
+from studies.services.adding import add_or_find
+from studies.services.errors import ServiceError, UploadProblem, UploadRefused
 from studies.services.plan.pools import architectures, settings_of
 
 
@@ -104,39 +103,4 @@ def _clashes(study: Study, wanted: Sequence[SeedSlot]) -> list[UploadProblem]:
 
 
 def _add(study: Study, wanted: Sequence[Any], key: str, recorded: models.QuerySet) -> list[tuple[Any, bool]]:
-    with transaction.atomic():
-        lock_stream(study.stream)
-        names = [getattr(row, key) for row in wanted]
-        have = {getattr(row, key): row for row in recorded.filter(**{f"{key}__in": names})}
-        problems: list[UploadProblem] = []
-        fresh: list[Any] = []
-        result: list[tuple[Any, bool]] = []
-        for index, row in enumerate(wanted):
-            name = getattr(row, key)
-            earlier = have.get(name)
-            if earlier is None:
-                have[name] = row
-                fresh.append(row)
-                result.append((row, True))
-                continue
-            if _content(earlier) != _content(row):
-                problems.append(
-                    UploadProblem(
-                        index, key, f"{name!r} is already recorded with other content; nothing was changed"
-                    )
-                )
-            result.append((earlier, False))
-        if problems:
-            raise UploadConflict(problems)
-        if fresh:
-            require_draft(study)
-            record_all(fresh)
-        return result
-
-
-def _content(row: models.Model) -> dict[str, Any]:
-    return {field.attname: canonical(field.to_python(getattr(row, field.attname))) for field in _columns(row)}
-
-
-def _columns(row: models.Model) -> Iterable[models.Field]:
-    return (field for field in row._meta.concrete_fields if field.name not in ("id", "recorded_at"))
+    return add_or_find(study.stream, wanted, key, recorded, lambda: require_draft(study))

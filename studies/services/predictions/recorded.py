@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from django.db.models import Min
 
@@ -11,7 +11,7 @@ from studies.estimation.labels import parse_answer, parse_label
 from studies.estimation.methods import Prediction as MethodPrediction
 from studies.estimation.methods import method_classes
 from studies.estimation.volumes import StartupBasis, StartupBudget
-from studies.models import Prediction, PredictionSet, Study
+from studies.models import Configuration, Prediction, PredictionSet, Study
 
 
 def panel_set(study: Study) -> PredictionSet | None:
@@ -51,9 +51,13 @@ def method_of(prediction_set: PredictionSet) -> str:
     return prediction_set.one_method  # type: ignore[attr-defined]
 
 
-def rows_of(prediction_set: PredictionSet) -> list[Prediction]:
-    """The set's predictions with configuration and donor, in recorded order, in one query."""
-    return list(prediction_set.predictions.select_related("configuration", "donor").order_by("pk"))
+def rows_of(prediction_set: PredictionSet, only: Collection[Configuration] | None = None) -> list[Prediction]:
+    """The set's predictions with configuration and donor, in recorded order, in one query.
+
+    With ``only``, those for these configurations.
+    """
+    rows = prediction_set.predictions.select_related("configuration", "donor").order_by("pk")
+    return list(rows if only is None else rows.filter(configuration__in=only))
 
 
 def method_prediction(row: Prediction) -> MethodPrediction:

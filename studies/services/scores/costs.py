@@ -50,11 +50,7 @@ def panel_cost(study: Study) -> list[ScopeCost]:
         for row in Allocation.objects.filter(study=study)
     ]
     totals: dict[str, dict[str, Any]] = dict(panel_costs(invocations, allocations))
-    preflights = [
-        event.gpu_seconds
-        for event in Event.objects.filter(study=study)
-        if event.facts.get("training_launched") is False
-    ]
+    preflights = [event.gpu_seconds for event in Event.objects.filter(study=study) if _is_preflight(event)]
     totals[CostTotal.Scope.PREFLIGHT] = time_total(preflights, CostTotal.Scope.PREFLIGHT)
     stated = {row.scope: row for row in CostTotal.objects.filter(study=study)}
     return [
@@ -62,6 +58,11 @@ def panel_cost(study: Study) -> list[ScopeCost]:
         for scope in _ORDER
         if totals[scope]["known_records"] or totals[scope]["unknown_records"]
     ]
+
+
+def _is_preflight(event: Event) -> bool:
+    """Whether an event used GPUs without training: its kind says so, or the source's own flag."""
+    return event.kind.startswith("preflight") or event.facts.get("training_launched") is False
 
 
 def evidence_cost(study: Study) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from rlvram_site.ledger.models import LedgerRecord
@@ -146,17 +147,21 @@ def cell_state(predicted: str, resolution: Resolution) -> str:
     return "approved_failed" if resolution.label is Label.MEMORY_FAILURE else "approved_above_margin"
 
 
-def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
+def load_panel(
+    study: Study, as_of: dt.datetime | None = None, only: Collection[Configuration] | None = None
+) -> Panel:
     """Everything about a study's panel, in a number of queries that does not grow with it.
 
-    With ``as_of``, only attempts, corrected ones too, exclusions, launches and predictions that were known at
-    that moment count; see ``services.history.known_times`` for when something became known.
+    With ``only``, the rows of these configurations alone. With ``as_of``, only attempts, corrected ones too,
+    exclusions, launches and predictions that were known at that moment count; see
+    ``services.history.known_times`` for when something became known.
     Raises ``ServiceError`` if the study has no protocol.
     """
     rules = protocols.rules(study)
     known = KnownTimes(study)
-    slots = list(SeedSlot.objects.filter(study=study).order_by("configuration", "seed"))
-    configurations = list(Configuration.objects.filter(study=study))
+    planned = SeedSlot.objects.filter(study=study).order_by("configuration", "seed")
+    slots = list(planned if only is None else planned.filter(configuration__in=only))
+    configurations = list(Configuration.objects.filter(study=study) if only is None else only)
 
     def then(row: LedgerRecord) -> bool:
         return as_of is None or known.at(row) <= as_of
@@ -171,7 +176,7 @@ def load_panel(study: Study, as_of: dt.datetime | None = None) -> Panel:
     hidden = as_of is not None and (seal is None or seal.sealed_at > as_of)
     predictions: dict[int, dict[str, Prediction]] = defaultdict(dict)
     if prediction_set and not hidden:
-        for prediction in rows_of(prediction_set):
+        for prediction in rows_of(prediction_set, only):
             predictions[prediction.configuration_id][prediction.method] = prediction
     methods = in_method_order(method for named in predictions.values() for method in named)
     rows = [_row(item, states[item.pk], predictions[item.pk], methods, rules) for item in configurations]

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('studies', '0009_stored_evidence'),
+        ('studies', '0010_study_drafts'),
     ]
 
     operations = [
