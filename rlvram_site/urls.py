@@ -9,12 +9,8 @@ from django.urls import include, path
 
 from admission.views import tracking
 from operating import urls as operating_urls
-<<<<<<< HEAD
-from rlvram_site import health
-from rlvram_site.verifier import verifier
-=======
 from rlvram_site import health, manual
->>>>>>> main
+from rlvram_site.verifier import verifier
 
 
 def favicon(request: HttpRequest) -> HttpResponse:
