@@ -46,14 +46,11 @@ def _matches(stream: str, prefix: str) -> bool:
 
 def _walk(stream: LedgerStream) -> StreamReport:
     previous, expected = "", 1
-    for chunk in _chunks(stream):
-        rows = _rows_of(chunk)
-        for link in chunk:
-            row = rows.get((link.record_type, link.record_id))
-            problem = _problem(link, row, stream.name, expected, previous)
-            if problem:
-                return StreamReport(Head(stream.name, expected - 1, previous), f"link {expected}: {problem}")
-            previous, expected = link.sha256, expected + 1
+    for link, row in linked_rows(stream):
+        problem = _problem(link, row, stream.name, expected, previous)
+        if problem:
+            return StreamReport(Head(stream.name, expected - 1, previous), f"link {expected}: {problem}")
+        previous, expected = link.sha256, expected + 1
     return StreamReport(Head(stream.name, expected - 1, previous))
 
 
@@ -81,6 +78,14 @@ def _stream_of(row: LedgerRecord) -> str:
         return row.ledger_stream()
     except ObjectDoesNotExist as error:
         return f"something that is gone ({error})"
+
+
+def linked_rows(stream: LedgerStream) -> Iterator[tuple[LedgerEntry, LedgerRecord | None]]:
+    """Every link of a stream with its row, in order; None for a row that is gone or can't be read."""
+    for chunk in _chunks(stream):
+        rows = _rows_of(chunk)
+        for link in chunk:
+            yield link, rows.get((link.record_type, link.record_id))
 
 
 def _chunks(stream: LedgerStream) -> Iterator[list[LedgerEntry]]:

@@ -19,6 +19,7 @@ from studies.models import Allocation, Amendment, Attempt, Event, Exclusion, Non
 from studies.services.history.timeline import SEALS, HistoryItem, timeline
 from studies.services.predictions.seals import SealState, seal_state
 from studies.services.scores.panel import Panel
+from studies.services.whose_word import words
 from studies.text.words import counted, sentence
 from studies.views.common import get_study, panel_or_problem, study_page
 from studies.views.overview import targets
@@ -44,12 +45,16 @@ class AsOfForm(forms.Form):
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the list. ``ground``: ``before``, ``seal`` or ``after``; empty while nothing is sealed."""
+    """One line of the list. ``ground``: ``before``, ``seal`` or ``after``; empty while nothing is sealed.
+
+    ``contradicts``: recorded after the seal, but by its own clock before it.
+    """
 
     item: HistoryItem
     ground: str
     known: bool
     link: str
+    contradicts: bool
 
 
 def history(request: HttpRequest, slug: str) -> HttpResponse:
@@ -78,7 +83,9 @@ def history(request: HttpRequest, slug: str) -> HttpResponse:
         known_count=sum(as_of is None or item.known_at <= as_of for item in items),
         total=len(items),
         page_of_items=page,
-        lines=[_line(study, item, sealed_at, as_of) for item in page],
+        seal=seal,
+        words=words(study),
+        lines=[_line(study, item, seal, as_of) for item in page],
     )
     response.status_code = 400 if form.errors else 200
     return response
@@ -88,11 +95,12 @@ def _moment(item: HistoryItem) -> HistoryMark:
     return HistoryMark(item.lane, item.title, item.at, item.ended_at)
 
 
-def _line(study: Study, item: HistoryItem, sealed_at: dt.datetime | None, as_of: dt.datetime | None) -> Line:
-    ground = ""
+def _line(study: Study, item: HistoryItem, seal: SealState, as_of: dt.datetime | None) -> Line:
+    ground, sealed_at = "", seal.seal.sealed_at if seal.seal else None
     if sealed_at is not None:
         ground = "before" if item.at < sealed_at else "seal" if item.lane == SEALS else "after"
-    return Line(item, ground, as_of is None or item.known_at <= as_of, _link(study, item))
+    contradicts = isinstance(item.row, Attempt) and item.row in seal.contradictions
+    return Line(item, ground, as_of is None or item.known_at <= as_of, _link(study, item), contradicts)
 
 
 def _link(study: Study, item: HistoryItem) -> str:

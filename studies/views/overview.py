@@ -16,6 +16,7 @@ from studies.figures.approvals import APPROVED, LEFT, Group, MethodCounts, appro
 from studies.figures.panel import PanelTarget, panel_figure
 from studies.models import Study
 from studies.services.errors import UNREADABLE
+from studies.services.life import life
 from studies.services.plan import amendments, protocols
 from studies.services.predictions.seals import seal_state
 from studies.services.scores.costs import panel_cost
@@ -23,6 +24,7 @@ from studies.services.scores.development import Development, load_development
 from studies.services.scores.evaluation import always_rule, panel_evaluation
 from studies.services.scores.folds import recorded_folds
 from studies.services.scores.panel import SLOT_MARKS, Panel, cell_state, load_panel
+from studies.services.whose_word import words
 from studies.text.sentences import amendments_text, error_patterns, panel_sentence
 from studies.text.words import family_words, label_words
 from studies.views.common import get_study, study_page
@@ -101,6 +103,8 @@ def _context(study: Study) -> dict[str, Any]:
         "amendments": amendments_text([change.word.value for change in changes]),
         "protocol": protocols.base_protocol(study),
         "seal": seal_state(study),
+        "life": life(study, panel.slots),
+        "words": words(study),
         "costs": three_scopes(panel_cost(study)),
         "head": head(study.stream),
         **_predicted(panel),

@@ -1,0 +1,59 @@
+"""How far a study has come: draft, frozen, sealed, executing, closed. Derived from its records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from studies.models import SeedSlot, Study
+from studies.services.outcomes.slots import SlotState, slot_states
+
+
+class Stage(StrEnum):
+    """Where a study is in its life."""
+
+    DRAFT = "draft"
+    FROZEN = "frozen"
+    SEALED = "sealed"
+    EXECUTING = "executing"
+    CLOSED = "closed"
+
+
+SENTENCES = {
+    Stage.DRAFT: "its plan can still be changed",
+    Stage.FROZEN: "its protocol is fixed and changes by amendments alone; nothing is sealed yet",
+    Stage.SEALED: "predictions are sealed and nothing has been launched",
+    Stage.EXECUTING: "slots are being launched, and at least one more attempt may count",
+    Stage.CLOSED: "no further attempt of a planned slot may count",
+}
+
+
+@dataclass(frozen=True)
+class Life:
+    """A study's stage, and whether it was launched without a seal."""
+
+    stage: Stage
+    unsealed: bool
+
+    @property
+    def sentence(self) -> str:
+        """What the stage means, for a person."""
+        late = "; it was launched without a seal" if self.unsealed else ""
+        return f"{SENTENCES[self.stage]}{late}"
+
+
+def life(study: Study, slots: Iterable[SlotState] | None = None) -> Life:
+    """The study's stage. ``slots`` are all its planned slots with what they establish, if known already.
+
+    Raises ``EstimationError`` for a protocol whose rule of retries can't be read.
+    """
+    sealed = study.seals.exists()
+    if not study.protocols.exists():
+        return Life(Stage.DRAFT, unsealed=False)
+    if not study.attempts.exists() and not study.nonlaunchs.exists():
+        return Life(Stage.SEALED if sealed else Stage.FROZEN, unsealed=False)
+    if slots is None:
+        slots = slot_states(SeedSlot.objects.filter(study=study)).values()
+    is_open = any(slot.one_more_may_count for slot in slots)
+    return Life(Stage.EXECUTING if is_open else Stage.CLOSED, unsealed=not sealed)
