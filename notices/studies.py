@@ -14,11 +14,10 @@ from django.urls import reverse
 from notices.differences import Difference
 from notices.kinds import Kind
 from studies.estimation.labels import UNRESOLVED
-from studies.models import Attempt, Study
+from studies.models import Study
 from studies.services.errors import UNREADABLE
-from studies.services.ledger_order import sequence_of, sequences
 from studies.services.plan import amendments
-from studies.services.predictions.seals import SealState, seal_state
+from studies.services.predictions.seals import SealState, own_clock, seal_state
 from studies.services.scores.panel_lines import in_panel_order, panel_numbers
 
 NAMED = 6
@@ -33,7 +32,7 @@ def state_of(study: Study) -> dict[str, Any]:
         "seal": _seal(seal),
         "amendments": _late_amendments(study),
         **_resolved(study),
-        "contradictions": _contradictions(study, seal),
+        "contradictions": _contradictions(seal),
         "path": study.get_absolute_url(),
         "history": reverse("history", args=[study.slug]),
     }
@@ -71,18 +70,13 @@ def _resolved(study: Study) -> dict[str, Any]:
     return {"planned": panel.planned, "labels": {name: state.replace("_", " ") for name, state in resolved}}
 
 
-def _contradictions(study: Study, state: SealState) -> dict[str, str]:
+def _contradictions(state: SealState) -> dict[str, str]:
     """Attempts that say they ran before the seal, while they were recorded after it; by invocation."""
-    if state.seal is None:
-        return {}
-    sealed = sequence_of(state.seal)
-    early = Attempt.objects.filter(study=study, started_at__lt=state.seal.sealed_at)
-    numbers = sequences(early)
     return {
-        attempt.invocation_id: f"{attempt.invocation_id} says that it started at {_utc(attempt.started_at)}, "
+        attempt.invocation_id: f"{attempt.invocation_id} says that it ran at {_utc(own_clock(attempt))}, "
         f"before the seal of {_utc(state.seal.sealed_at)}, and was recorded after it"
-        for attempt in early.only("invocation_id", "started_at")
-        if attempt.started_at is not None and numbers[attempt.pk] > sealed
+        for attempt in state.contradictions
+        if state.seal is not None
     }
 
 

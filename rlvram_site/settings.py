@@ -514,6 +514,7 @@ SPECTACULAR_SETTINGS = {
         "EvidenceKindEnum": "studies.models.EvidenceFile.Kind",
         "SetKindEnum": "studies.models.PredictionSet.Kind",
         "RecordedStatusEnum": ["recorded", "unchanged"],
+        "StudyEventStatusEnum": "studies.models.Event.Status",
         "WitnessOutcomeEnum": "admission.models.Witness.Outcome",
         "RecordOriginEnum": "admission.models.base.Origin",
         "AttemptOriginEnum": "studies.models.Attempt.Origin",

@@ -10,6 +10,7 @@ from django.urls import include, path
 from admission.views import tracking
 from operating import urls as operating_urls
 from rlvram_site import health, manual
+from rlvram_site.verifier import verifier
 
 
 def favicon(request: HttpRequest) -> HttpResponse:
@@ -31,6 +32,7 @@ urlpatterns = [
     path("health/live/", health.live, name="health-live"),
     path("health/ready/", health.ready, name="health-ready"),
     path("health/ledger/", health.ledger, name="health-ledger"),
+    path("rlvram-verify.py", verifier, name="verifier"),
     path("", include("rlvram_site.logins.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", include("rlvram_site.api.urls")),

@@ -56,15 +56,12 @@ def _walk(stream: LedgerStream, start: Head) -> StreamReport:
     if problem := extends(start):
         return StreamReport(start, problem)
     previous, expected = start.sha256, start.sequence + 1
-    for chunk in _chunks(stream, start.sequence):
-        rows = _rows_of(chunk)
-        for link in chunk:
-            row = rows.get((link.record_type, link.record_id))
-            problem = _problem(link, row, stream.name, expected, previous)
-            if problem:
-                end, walked = Head(stream.name, expected - 1, previous), expected - 1 - start.sequence
-                return StreamReport(end, f"link {expected}: {problem}", walked)
-            previous, expected = link.sha256, expected + 1
+    for link, row in linked_rows(stream, start.sequence):
+        problem = _problem(link, row, stream.name, expected, previous)
+        if problem:
+            end, walked = Head(stream.name, expected - 1, previous), expected - 1 - start.sequence
+            return StreamReport(end, f"link {expected}: {problem}", walked)
+        previous, expected = link.sha256, expected + 1
     return StreamReport(Head(stream.name, expected - 1, previous), walked=expected - 1 - start.sequence)
 
 
@@ -92,6 +89,14 @@ def _stream_of(row: LedgerRecord) -> str:
         return row.ledger_stream()
     except ObjectDoesNotExist as error:
         return f"something that is gone ({error})"
+
+
+def linked_rows(stream: LedgerStream, after: int = 0) -> Iterator[tuple[LedgerEntry, LedgerRecord | None]]:
+    """Every link of a stream behind ``after`` with its row; None for a row that is gone or unreadable."""
+    for chunk in _chunks(stream, after):
+        rows = _rows_of(chunk)
+        for link in chunk:
+            yield link, rows.get((link.record_type, link.record_id))
 
 
 def _chunks(stream: LedgerStream, last: int) -> Iterator[list[LedgerEntry]]:

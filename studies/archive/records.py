@@ -88,6 +88,7 @@ _ADDED_LATER: dict[type[LedgerRecord], tuple[str, ...]] = {
     Attempt: ("supersedes", "supersedes_reason"),
     ModelArchitecture: ("family",),
     Prediction: ("lower_peak_mib", "upper_peak_mib", "remark"),
+    Seal: ("bound",),
 }
 # A stream's first row says what these would say again.
 _OWNERS = ("pool", "study")

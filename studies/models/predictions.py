@@ -7,6 +7,9 @@ from django.db import models
 from studies.models.base import Label, Sha256Field, StudyRecord
 from studies.models.plan import Configuration
 
+MADE_HERE = "recorded here"
+"""The ``source_path`` of what this site made itself and did not get from an archive or a bundle."""
+
 
 class FittedModel(StudyRecord):
     """Learned parameters of a retrospective fold (``fold`` is the held-out family) or of the final fit."""
@@ -138,9 +141,19 @@ class Seal(StudyRecord):
     parent_seal_sha256 = Sha256Field(blank=True)
     environment = models.JSONField(default=dict)
     fit_seconds = models.FloatField(null=True)
+    bound = models.JSONField(
+        null=True,
+        help_text="What a seal made here rests on: code, ends of streams, digests of rows; null in an "
+        "earlier seal and in one that came with its source, which binds only what its other columns name",
+    )
 
     class Meta:
         ordering = ["study", "pk"]
+
+    @property
+    def made_here(self) -> bool:
+        """Whether this site computed the seal; else it is its source's word."""
+        return self.source_path == MADE_HERE
 
     def __str__(self) -> str:
         return f"{self.study.slug} sealed {self.sealed_at:%Y-%m-%d %H:%M:%S} UTC"

@@ -52,7 +52,10 @@ class SlotProjection(models.Model):
     attempts = models.JSONField(default=list)
 
     class Meta:
-        indexes = [models.Index(fields=["study", "state"], name="slots_by_state")]
+        indexes = [
+            models.Index(fields=["study", "state"], name="slots_by_state"),
+            models.Index(fields=["study"], condition=models.Q(one_more_may_count=True), name="slots_open"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.slot_id}: {self.state}"

@@ -17,6 +17,7 @@ from studies.archive.loading import Progress, differences, load_stream, load_sui
 from studies.archive.reading import read_archive
 from studies.archive.records import SUITE_KINDS, Stream, kinds_in
 from studies.models import Pool, Study
+from studies.services.ledger_order import IMPORT
 from studies.services.predictions.seals import check_inherited
 from studies.services.scores.evaluation import record_evaluations
 from studies.services.transfer.submissions import has_suite, load_suite
@@ -75,7 +76,7 @@ def import_source(source: Source, progress: Progress = lambda count: None) -> li
     Raises ``ArchiveError`` if something recorded already differs, or if a record cannot be taken; then
     nothing was written.
     """
-    with transaction.atomic(), acting("import"):
+    with transaction.atomic(), acting(IMPORT):
         return [_import(stream, source.hashes.get(stream.slug, {}), progress) for stream in source.streams]
 
 

@@ -7,12 +7,21 @@ from django.db.models import Exists, OuterRef, QuerySet
 from rlvram_site.ledger.models import LedgerEntry, LedgerRecord
 from studies.models import Attempt, NonLaunch, Study
 
+IMPORT = "import"
+"""Who records what comes with an archive or a bundle, in the ledger."""
 ESTABLISHES_OUTCOME = (Attempt.Outcome.COMPLETED, Attempt.Outcome.MEMORY_FAILURE)
 
 
 def sequence_of(row: LedgerRecord) -> int:
     """The row's number in its stream, from 1."""
     return LedgerEntry.objects.get(record_type=row._meta.label_lower, record_id=row.pk).sequence
+
+
+def imported(row: LedgerRecord) -> bool:
+    """Whether a row came with an archive or a bundle; whatever it says of itself, it wasn't made here."""
+    return LedgerEntry.objects.filter(
+        record_type=row._meta.label_lower, record_id=row.pk, actor=IMPORT
+    ).exists()
 
 
 def sequences(rows: QuerySet) -> dict[int, int]:

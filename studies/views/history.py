@@ -31,6 +31,7 @@ from studies.services.scores.panel_lines import (
     lines,
     panel_numbers,
 )
+from studies.services.whose_word import words
 from studies.text.words import counted, sentence
 from studies.views.common import get_study, study_page
 from studies.views.overview import targets
@@ -57,12 +58,16 @@ class AsOfForm(forms.Form):
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the list. ``ground``: ``before``, ``seal`` or ``after``; empty while nothing is sealed."""
+    """One line of the list. ``ground``: ``before``, ``seal`` or ``after``; empty while nothing is sealed.
+
+    ``contradicts``: recorded after the seal, but by its own clock before it.
+    """
 
     item: HistoryItem
     ground: str
     known: bool
     link: str
+    contradicts: bool
 
 
 def history(request: HttpRequest, slug: str) -> HttpResponse:
@@ -75,9 +80,10 @@ def history(request: HttpRequest, slug: str) -> HttpResponse:
     except UNREADABLE as error:
         context: dict[str, Any] = {"problem": str(error), "sentence": ""}
     else:
-        found = _long if is_long(study) else _whole
-        context = {**found(request, study, as_of), **_panel(numbers, study, as_of)}
-        context["sentence"] = _sentence(context, seal_state(study), numbers, as_of)
+        found, seal = _long if is_long(study) else _whole, seal_state(study)
+        context = {**found(request, study, seal, as_of), **_panel(numbers, study, as_of)}
+        context |= {"seal": seal, "words": words(study)}
+        context["sentence"] = _sentence(context, seal, numbers, as_of)
     as_of_query = urlencode({"as_of": as_of_text(as_of)}) if as_of else ""
     response = study_page(
         request, study, "history", form=form, as_of=as_of, as_of_query=as_of_query, **context
@@ -86,10 +92,10 @@ def history(request: HttpRequest, slug: str) -> HttpResponse:
     return response
 
 
-def _whole(request: HttpRequest, study: Study, as_of: dt.datetime | None) -> dict[str, Any]:
+def _whole(request: HttpRequest, study: Study, seal: SealState, as_of: dt.datetime | None) -> dict[str, Any]:
     """All records by time."""
     items = timeline(study)
-    sealed_at = sealed_at_of(study)
+    sealed_at = seal.seal.sealed_at if seal.seal else None
     page = Paginator(items, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     return {
         "figure": history_figure([_moment(item) for item in items], sealed_at=sealed_at, as_of=as_of)
@@ -99,13 +105,13 @@ def _whole(request: HttpRequest, study: Study, as_of: dt.datetime | None) -> dic
         "total": len(items),
         "before": sum(sealed_at is not None and item.at < sealed_at for item in items),
         "page_of_items": page,
-        "lines": [_line(study, item, sealed_at, as_of) for item in page],
+        "lines": [_line(study, item, seal, as_of) for item in page],
     }
 
 
-def _long(request: HttpRequest, study: Study, as_of: dt.datetime | None) -> dict[str, Any]:
+def _long(request: HttpRequest, study: Study, seal: SealState, as_of: dt.datetime | None) -> dict[str, Any]:
     """Some records in the ledger's order, and all of them in bins."""
-    sealed_at = sealed_at_of(study)
+    sealed_at = seal.seal.sealed_at if seal.seal else None
     text = request.GET.get("after", "")
     found = page_after(
         study, int(text) if text.isdecimal() and len(text) < PLACE_DIGITS else 0, ITEMS_PER_PAGE
@@ -117,7 +123,7 @@ def _long(request: HttpRequest, study: Study, as_of: dt.datetime | None) -> dict
             [HistoryBin(item.lane, item.at, item.number) for item in bins], unit, sealed_at=sealed_at
         ),
         "total": sum(item.number for item in bins),
-        "lines": [_line(study, item, sealed_at, as_of) for item in found.items],
+        "lines": [_line(study, item, seal, as_of) for item in found.items],
     }
 
 
@@ -155,8 +161,10 @@ def _moment(item: HistoryItem) -> HistoryMark:
     return HistoryMark(item.lane, item.title, item.at, item.ended_at)
 
 
-def _line(study: Study, item: HistoryItem, sealed_at: dt.datetime | None, as_of: dt.datetime | None) -> Line:
-    return Line(item, ground_of(item, sealed_at), as_of is None or item.known_at <= as_of, _link(study, item))
+def _line(study: Study, item: HistoryItem, seal: SealState, as_of: dt.datetime | None) -> Line:
+    ground = ground_of(item, seal.seal.sealed_at if seal.seal else None)
+    contradicts = isinstance(item.row, Attempt) and item.row in seal.contradictions
+    return Line(item, ground, as_of is None or item.known_at <= as_of, _link(study, item), contradicts)
 
 
 def ground_of(item: HistoryItem, sealed_at: dt.datetime | None) -> str:

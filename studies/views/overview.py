@@ -19,6 +19,7 @@ from studies.figures.groups import StateGroup, groups_figure
 from studies.figures.panel import PanelTarget, panel_figure
 from studies.models import Configuration, Study
 from studies.services.errors import UNREADABLE
+from studies.services.life import life
 from studies.services.plan import amendments, protocols
 from studies.services.predictions.seals import seal_state
 from studies.services.scores.costs import panel_cost
@@ -39,6 +40,7 @@ from studies.services.scores.panel_lines import (
     panel_numbers,
     tallies_of,
 )
+from studies.services.whose_word import words
 from studies.text.sentences import amendments_text, error_patterns, panel_sentence
 from studies.text.words import family_words, label_words
 from studies.views.common import get_study, study_page
@@ -120,6 +122,8 @@ def _context(study: Study, query: QueryDict) -> dict[str, Any]:
         "amendments": amendments_text([change.word.value for change in changes]),
         "protocol": protocols.base_protocol(study),
         "seal": seal_state(study),
+        "life": life(study),
+        "words": words(study),
         "costs": three_scopes(panel_cost(study)),
         "head": head(study.stream),
         **_predicted(panel),

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from studies.services.errors import UNREADABLE
 from studies.services.plan import amendments, protocols
 from studies.services.predictions.recorded import panel_set
+from studies.services.whose_word import protocol_word
 from studies.text.diffs import DiffPiece, value_diff
 from studies.text.words import counted, listed, sentence
 from studies.views.common import get_study, study_page
@@ -45,6 +46,7 @@ def protocol(request: HttpRequest, slug: str) -> HttpResponse:
     return study_page(
         request, study, "protocol",
         base=base,
+        word=protocol_word(base),
         sentence=_sentence(base.version, changes),
         amendments=[AmendmentDiff(change, [_diff(key) for key in change.keys]) for change in changes],
         rules=rules,

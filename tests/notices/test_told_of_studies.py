@@ -91,7 +91,7 @@ def test_an_attempt_that_says_it_ran_before_the_seal_contradicts_the_study(real)
     notices = told_after(real)
     assert [kind for kind, _, _ in notices] == ["contradicted"]
     assert notices[0][2] == (
-        "early says that it started at 2026-09-15 14:00:00 UTC, before the seal of 2026-09-15 14:10:21 UTC, "
+        "early says that it ran at 2026-09-15 14:00:00 UTC, before the seal of 2026-09-15 14:10:21 UTC, "
         "and was recorded after it"
     )
 

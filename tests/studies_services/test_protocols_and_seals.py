@@ -7,8 +7,10 @@ import pytest
 from studies.models import Amendment, Seal, Study
 from studies.services.errors import ServiceError
 from studies.services.plan import amendments, protocols
+from studies.services.predictions import bindings
 from studies.services.predictions.seals import seal_predictions, seal_state
-from tests.factories import make_attempt, make_configuration, make_prediction_set, make_protocol, make_study
+from tests.factories import make_attempt, make_prediction_set, make_protocol, make_study
+from tests.pages.reading import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -75,32 +77,8 @@ def test_predictions_added_after_the_seal_are_not_prospective(planned):
     assert (state.prospective, state.word) == (False, "sealed, but 1 predictions were added afterwards")
 
 
-@pytest.fixture
-def unsealed(sample_studies):
-    """A follow-up with inherited predictions and no seal yet."""
-    origin = Study.objects.get(slug="host-capacity")
-    study = make_study(slug="unsealed", pool=origin.pool, parent=origin.parent)
-    base = origin.protocols.get()
-    make_protocol(study, document=base.document, sha256=base.sha256)
-    prediction_set = make_prediction_set(study, inherits=origin.predictionsets.get().inherits)
-    for configuration in origin.configurations.all():
-        fields = {
-            field.name: getattr(configuration, field.name)
-            for field in configuration._meta.concrete_fields
-            if field.name not in ("id", "recorded_at", "study", "pool")
-        }
-        own = make_configuration(study, **fields)
-        for prediction in origin.predictionsets.get().predictions.filter(configuration=configuration):
-            prediction.pk, prediction._state.adding = None, True
-            prediction.study, prediction.prediction_set, prediction.configuration = study, prediction_set, own
-            prediction.save()
-    return study
-
-
 def slot_of(study):
-    from tests.factories import make_slots
-
-    return make_slots(study.configurations.first())[0]
+    return study.seedslots.first()
 
 
 def test_a_seal_binds_protocol_and_predictions(unsealed):
@@ -137,3 +115,46 @@ def test_a_second_seal_an_incomplete_set_and_a_fold_are_refused(unsealed):
         seal_predictions(make_prediction_set(other))
     with pytest.raises(ServiceError, match="only a panel's predictions are sealed"):
         seal_predictions(make_prediction_set(other, kind="fold", fold="phi4"))
+
+
+def test_a_seal_binds_plan_pool_protocol_and_code_by_digests_of_their_rows(unsealed):
+    seal = seal_predictions(unsealed.predictionsets.get())
+    rows = {row["name"]: row["rows"] for row in seal.bound["rows"]}
+    assert (rows["configurations"], rows["slots and pairs"], rows["protocol"]) == (6, 18, 1)
+    assert (rows["architectures"], rows["slots and pairs of the parent"]) == (4, 36)
+    assert seal.bound["code"]["version"]
+    assert [end["stream"] for end in seal.bound["heads"]] == [
+        "study/unsealed", unsealed.pool.stream, "study/estimation",
+    ]  # fmt: skip
+    assert bindings.problems(seal) == []
+
+
+def test_what_is_recorded_after_the_seal_breaks_nothing_of_it(unsealed):
+    seal = seal_predictions(unsealed.predictionsets.get())
+    make_attempt(slot_of(unsealed), "memory_failure")
+    assert bindings.problems(seal) == []
+
+
+@pytest.mark.parametrize("lie", ["rows", "heads"])
+def test_a_seal_that_binds_something_else_is_found_out(unsealed, lie):
+    seal = seal_predictions(unsealed.predictionsets.get())
+    for item in seal.bound[lie]:
+        item["sha256"] = "0" * 64
+    found = bindings.problems(seal)
+    assert found[0] == "the seal's own sha256 is not that of what it says"
+    assert len(found) == 1 + len(seal.bound[lie])
+
+
+def test_a_seal_over_an_incomplete_plan_is_refused_with_what_is_missing(unsealed, sample_studies):
+    other = make_study(slug="incomplete", pool=unsealed.pool, parent=unsealed.parent)
+    with pytest.raises(ServiceError, match="its protocol is not frozen yet"):
+        seal_predictions(make_prediction_set(other))
+    make_protocol(other, document=unsealed.protocols.get().document)
+    with pytest.raises(ServiceError, match=r"plan is incomplete: target host-.* and 3 more: not recorded"):
+        seal_predictions(make_prediction_set(other))
+
+
+def test_an_earlier_seal_says_what_it_binds_and_no_more(sample_studies, client):
+    assert Seal.objects.filter(bound__isnull=True).count() == 2
+    page = text_of(client.get("/studies/estimation/"))
+    assert "not the plan, the pool or the code" in page

@@ -60,7 +60,7 @@ class _TimesSerializer(StrictSerializer):
     facts = ObjectField(required=False)
 
 
-class EventUploadSerializer(_TimesSerializer):
+class StudyEventUploadSerializer(_TimesSerializer):
     """Something that happened around the invocations. `position` is its number, from 0."""
 
     position = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
@@ -74,7 +74,7 @@ class EventUploadSerializer(_TimesSerializer):
 
 
 class EventsUploadSerializer(StrictSerializer):
-    events = EventUploadSerializer(many=True, allow_empty=False, max_length=2000)  # type: ignore[call-arg]
+    events = StudyEventUploadSerializer(many=True, allow_empty=False, max_length=2000)  # type: ignore[call-arg]
 
 
 class AllocationUploadSerializer(_TimesSerializer):

@@ -8,6 +8,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from studies.models import Amendment, Configuration, Pool, Protocol, SeedSlot, Study
+from studies.services.life import Stage
+from studies.services.predictions.seals import CONTRADICTED, SealState
+from studies.services.whose_word import CHECKED, STATED, protocol_word
 
 
 class StudySerializer(serializers.ModelSerializer):
@@ -36,18 +39,35 @@ class SealStateSerializer(serializers.Serializer):
     """Whether the predictions were sealed in time. Derived from the ledger, whatever times are stated."""
 
     word = serializers.CharField()
-    prospective = serializers.BooleanField()
+    prospective = serializers.SerializerMethodField(
+        help_text="true, false, or the word contradicted: the ledger has the seal first, an attempt's own "
+        "clock says otherwise"
+    )
+    contradiction = serializers.CharField(allow_blank=True, help_text="What contradicts the order, in words")
     number = serializers.IntegerField(allow_null=True, help_text="Place of the seal in the study's ledger")
     first_launch = serializers.IntegerField(allow_null=True)
     first_outcome = serializers.IntegerField(allow_null=True)
 
+    @extend_schema_field({"oneOf": [{"type": "boolean"}, {"type": "string", "enum": [CONTRADICTED]}]})
+    def get_prospective(self, state: SealState) -> bool | str:
+        return state.verdict
+
+
+class LifeSerializer(serializers.Serializer):
+    """How far the study has come. Derived from its records."""
+
+    stage = serializers.ChoiceField(choices=list(Stage))
+    unsealed = serializers.BooleanField(help_text="Launched without a seal")
+    sentence = serializers.CharField()
+
 
 class StudyDetailSerializer(StudySerializer):
+    life = LifeSerializer(allow_null=True, help_text="Null where the protocol's rules can't be read")
     seal_state = SealStateSerializer()
     head = HeadSerializer()
 
     class Meta(StudySerializer.Meta):
-        fields = [*StudySerializer.Meta.fields, "seal_state", "head"]
+        fields = [*StudySerializer.Meta.fields, "life", "seal_state", "head"]
 
 
 class PoolSerializer(serializers.ModelSerializer):
@@ -62,12 +82,19 @@ class ProtocolSerializer(serializers.ModelSerializer):
     base = serializers.JSONField(source="document")
     effective = serializers.SerializerMethodField()
     effective_sha256 = serializers.SerializerMethodField()
+    whose_word = serializers.SerializerMethodField(
+        help_text="Whether hash and time of the freeze were checked here or are stated by the source"
+    )
     amendments = serializers.SerializerMethodField(help_text="Numbers of the amendments in it, in order")
 
     class Meta:
         model = Protocol
         fields = ["version", "sha256", "source_path", "frozen_at", "recorded_at", "base", "effective",
-                  "effective_sha256", "amendments"]  # fmt: skip
+                  "effective_sha256", "amendments", "whose_word"]  # fmt: skip
+
+    @extend_schema_field(serializers.ChoiceField(choices=[CHECKED, STATED]))
+    def get_whose_word(self, row: Protocol) -> str:
+        return protocol_word(row).word
 
     @extend_schema_field({"type": "object", "additionalProperties": {}})
     def get_effective(self, row: Protocol) -> dict[str, Any]:

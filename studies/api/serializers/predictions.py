@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from studies.models import Evaluation, Prediction, PredictionSet, Seal
+from studies.services.whose_word import CHECKED, STATED, seal_word
 
 
 class PredictionSetSerializer(serializers.ModelSerializer):
@@ -44,12 +46,19 @@ class PredictionSerializer(serializers.ModelSerializer):
 
 class SealSerializer(serializers.ModelSerializer):
     prediction_set: serializers.PrimaryKeyRelatedField = serializers.PrimaryKeyRelatedField(read_only=True)
+    whose_word = serializers.SerializerMethodField(
+        help_text="Whether hash and time were checked here or are stated by the source"
+    )
+
+    @extend_schema_field(serializers.ChoiceField(choices=[CHECKED, STATED]))
+    def get_whose_word(self, row: Seal) -> str:
+        return seal_word(row).word
 
     class Meta:
         model = Seal
         fields = ["id", "prediction_set", "sha256", "source_path", "sealed_at", "protocol_sha256",
                   "amendments_sha256", "input_sha256", "output_sha256", "parent_seal_sha256",
-                  "environment", "fit_seconds", "recorded_at"]  # fmt: skip
+                  "environment", "fit_seconds", "bound", "whose_word", "recorded_at"]  # fmt: skip
 
 
 class EvaluationSerializer(serializers.ModelSerializer):

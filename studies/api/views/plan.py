@@ -34,7 +34,8 @@ from studies.api.serializers.plan_uploads import ConfigurationsUploadSerializer,
 from studies.api.views.base import StudyDetail, StudyTable, StudyView, refuse
 from studies.api.views.beginnings import FOLDER_PARSERS, refused_folder, sent_files
 from studies.models import Amendment, Configuration, Pool, SeedSlot, Study
-from studies.services.errors import ServiceError, UploadRefused
+from studies.services.errors import UNREADABLE, ServiceError, UploadRefused
+from studies.services.life import life
 from studies.services.outcomes.slots import slot_states
 from studies.services.plan import amendments, creating, protocols
 from studies.services.plan.drafts import NotADraft, add_configurations, add_slots
@@ -84,6 +85,10 @@ class StudyDetailView(StudyDetail):
     def find(self) -> Study:
         study: Any = self.study
         study.seal_state, study.head = seal_state(study), head(study.stream)
+        try:
+            study.life = life(study)
+        except UNREADABLE:
+            study.life = None
         return study
 
 

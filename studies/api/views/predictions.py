@@ -51,7 +51,7 @@ class SealList(StudyTable):
     serializer_class = SealSerializer
     csv_name = "seals"
 
-    queryset = Seal.objects.all()
+    queryset = Seal.objects.select_related("study")
 
 
 class EvaluationList(StudyTable):

@@ -73,6 +73,10 @@ class _Computed(StudyView, GenericAPIView):
 
     renderer_classes: Sequence[type[BaseRenderer]] = [JSONRenderer, CsvRenderer]
     csv_name: ClassVar[str]
+    # No rows of a table: the schema would look for filters and pages of them.
+    queryset = Study.objects.none()
+    filter_backends = ()
+    pagination_class = None
 
     @abstractmethod
     def rows(self) -> Iterable[dict[str, Any]]:

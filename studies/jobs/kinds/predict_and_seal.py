@@ -29,6 +29,7 @@ class PredictAndSeal(WorkerKind):
         return study.parent is None and study.pool is not None and not study.seals.exists()
 
     def inputs(self, work: Work) -> Any:
+        check_open(work.study)
         return {
             "study": work.study.slug,
             "payload": digest(refit_payload(work.study)),

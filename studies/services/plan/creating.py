@@ -29,10 +29,11 @@ from studies.models import (
     SourceFile,
     Study,
 )
+from studies.models.predictions import MADE_HERE
 from studies.services.errors import ServiceError
 from studies.services.plan.pools import architectures
 
-SOURCE = "recorded here"
+SOURCE = MADE_HERE
 FOLDER = "the study's folder"
 
 

@@ -12,8 +12,9 @@ from studies.estimation import protocol as rules_of
 from studies.estimation.rules import ProtocolRules
 from studies.estimation.tries import PROTOCOL_KEYS, SlotTries, slot_tries
 from studies.estimation.wording import TEXT_KEYS, sentence_for
-from studies.models import Amendment, Protocol, Study
+from studies.models import Amendment, FittedModel, Protocol, Study
 from studies.services.errors import ServiceError
+from studies.services.ledger_order import first_sequence, sequence_of, sequences
 
 
 @dataclass(frozen=True)
@@ -50,16 +51,21 @@ def for_rules(amendment: Amendment) -> rules_of.Amendment:
     )
 
 
-def effective_protocol(study: Study) -> dict[str, Any]:
+def effective_protocol(study: Study, *, place: int | None = None) -> dict[str, Any]:
     """Base protocol and amendments in order, in facts form.
 
-    The same whether the study was imported with its authors' prose or with facts only.
+    The same whether the study was imported with its authors' prose or with facts only. With ``place``, a
+    number in the study's ledger, only what was amended before it counts.
     Raises ``ServiceError`` without a protocol and ``EstimationError`` for an amendment that is not allowed.
     """
     base = base_protocol(study)
+    amendments = recorded_amendments(study)
+    if place is not None and amendments:
+        numbers = sequences(study.amendments.all())
+        amendments = [item for item in amendments if numbers[item.pk] < place]
     return rules_of.effective_protocol(
         rules_form(base.document),
-        [for_rules(item) for item in recorded_amendments(study)],
+        [for_rules(item) for item in amendments],
         base_sha256=base.sha256,
     )
 
@@ -72,6 +78,21 @@ def effective_sha256(study: Study) -> str:
 def rules(study: Study) -> ProtocolRules:
     """The typed rules of the effective protocol."""
     return rules_of.parse_rules(effective_protocol(study))
+
+
+def rules_behind(model: FittedModel) -> ProtocolRules:
+    """The rules that held when a recorded fit was sealed; when it was recorded, if no seal came after it."""
+    fitted, study = sequence_of(model), model.study
+    return rules_of.parse_rules(
+        effective_protocol(study, place=max(fitted, first_sequence(study.stream, study.seals.all()) or 0))
+    )
+
+
+def sealed_rules(study: Study) -> ProtocolRules:
+    """The rules that held when the study's predictions were sealed; today's while nothing is sealed."""
+    return rules_of.parse_rules(
+        effective_protocol(study, place=first_sequence(study.stream, study.seals.all()))
+    )
 
 
 def tries_by_study(studies: Iterable[int]) -> dict[int, SlotTries]:

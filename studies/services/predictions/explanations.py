@@ -58,7 +58,8 @@ class RecordedFits:
     """Recorded fits, ready to be applied again. Nothing is fitted; what several fits share is read once."""
 
     def __init__(self) -> None:
-        self._read: dict[int, tuple[ProtocolRules, FittingPool, dict[str, Architecture]]] = {}
+        self._rules: dict[int, ProtocolRules] = {}
+        self._pools: dict[tuple[int, tuple[str, ...]], tuple[FittingPool, dict[str, Architecture]]] = {}
 
     def restored(self, prediction_set: PredictionSet, method: str) -> FittedStudy | None:
         """The fit behind a set that has ``method``; None where none is recorded.
@@ -68,7 +69,7 @@ class RecordedFits:
         model = fit_behind(prediction_set)
         if model is None:
             return None
-        rules, pool, _ = self._of(model.study)
+        rules, pool, _ = self._of(model)
         if prediction_set.kind == PredictionSet.Kind.DEVELOPMENT:
             rules = development_rules(rules, method_class(method))
         return restore(model.parameters, pool, rules)
@@ -83,14 +84,18 @@ class RecordedFits:
         model, fitted = fit_behind(prediction_set), self.restored(prediction_set, methods[0])
         if model is None or fitted is None:
             return {}
-        target = target_of(configuration, self._of(model.study)[2])
+        target = target_of(configuration, self._of(model)[2])
         return {method.name: method.explain(target) for method in fitted.methods}
 
-    def _of(self, study: Study) -> tuple[ProtocolRules, FittingPool, dict[str, Architecture]]:
-        if study.pk not in self._read:
-            rules = protocols.rules(study)
-            self._read[study.pk] = rules, fitting_pool(study, rules), architectures(pool_of(study))
-        return self._read[study.pk]
+    def _of(self, model: FittedModel) -> tuple[ProtocolRules, FittingPool, dict[str, Architecture]]:
+        """What a fit rests on: the protocol as it was then, whatever was amended since."""
+        if model.pk not in self._rules:
+            self._rules[model.pk] = protocols.rules_behind(model)
+        rules, study = self._rules[model.pk], model.study
+        key = study.pk, rules.require_fitting().source_configuration_ids
+        if key not in self._pools:
+            self._pools[key] = fitting_pool(study, rules), architectures(pool_of(study))
+        return rules, *self._pools[key]
 
 
 def fitting_study(configuration: Configuration) -> Study | None:
@@ -107,7 +112,7 @@ def fitting_study(configuration: Configuration) -> Study | None:
 
 
 def volumes_of(configuration: Configuration) -> Volumes:
-    """The volumes that the effective protocol counts, and the startup check.
+    """The volumes that the protocol counted when its predictions were sealed, and the startup check.
 
     Raises ``ServiceError`` where no protocol or no architecture is recorded for it, and
     ``EstimationError`` for a shape that cannot exist.
@@ -116,7 +121,7 @@ def volumes_of(configuration: Configuration) -> Volumes:
     if study is None:
         raise ServiceError("no protocol of this pool says which volumes count")
     target = target_of(configuration, architectures(pool_of(study)))
-    names = protocols.rules(study).require_fitting().features
+    names = protocols.sealed_rules(study).require_fitting().features
     settings, architecture = target.settings, target.architecture
     sizes = component_volumes(settings, architecture, names)
     startup = startup_budget(settings, architecture)

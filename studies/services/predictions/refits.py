@@ -60,9 +60,11 @@ class Verdict:
 def refit_payload(study: Study) -> dict[str, Any]:
     """Pool, rules and targets of a study, as the refit worker takes them.
 
+    The rules are those that held at the seal: what was amended after it had no part in the sealed fit.
+
     Raises ``ServiceError`` or ``EstimationError`` for a study that fits nothing itself.
     """
-    rules = protocols.rules(study)
+    rules = protocols.sealed_rules(study)
     if rules.fitting is None:
         parent = study.parent.slug if study.parent else "its parent"
         raise ServiceError(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from rlvram_site.ledger.canonical import digest
@@ -18,12 +18,17 @@ from studies.estimation.errors import EstimationError
 from studies.estimation.methods import Prediction as MethodPrediction
 from studies.estimation.panel import by_method
 from studies.estimation.study import inherit
-from studies.models import Configuration, FittedModel, Prediction, PredictionSet, Seal, Study
+from studies.models import Attempt, Configuration, FittedModel, Prediction, PredictionSet, Seal, Study
+from studies.models.predictions import MADE_HERE
 from studies.services.errors import ServiceError
-from studies.services.ledger_order import first_launch, first_outcome, sequence_of
+from studies.services.ledger_order import first_launch, first_outcome, sequence_of, sequences
 from studies.services.plan import protocols
+from studies.services.plan.complete import require_complete
 from studies.services.plan.pools import pool_of
+from studies.services.predictions import bindings
 from studies.services.predictions.recorded import method_predictions, panel_set
+
+CONTRADICTED = "contradicted"
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,7 @@ class SealState:
         seal: the first seal over the panel's predictions.
         number, first_launch, first_outcome: places of the seal, the first launch and the first outcome.
         late_predictions: predictions that were added to the sealed set after the seal.
+        contradictions: attempts recorded after the seal whose own clock lies before it.
     """
 
     seal: Seal | None
@@ -41,13 +47,41 @@ class SealState:
     first_launch: int | None
     first_outcome: int | None
     late_predictions: int
+    contradictions: tuple[Attempt, ...] = ()
 
     @property
     def prospective(self) -> bool:
-        """Whether every prediction was sealed before the first outcome of a target was recorded."""
+        """Whether every prediction was sealed before the first outcome of a target was recorded.
+
+        Not so where an attempt's own clock contradicts it.
+        """
+        return self.in_order and not self.contradictions
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the ledger alone has every prediction sealed before the first outcome of a target."""
         if self.number is None or self.late_predictions:
             return False
         return self.first_outcome is None or self.number < self.first_outcome
+
+    @property
+    def verdict(self) -> bool | str:
+        """``prospective`` as programs get it: true, false, or the word ``contradicted``."""
+        return CONTRADICTED if self.in_order and self.contradictions else self.prospective
+
+    @property
+    def contradiction(self) -> str:
+        """What contradicts the ledger's order, as a sentence; empty without anything."""
+        if not self.contradictions or self.seal is None:
+            return ""
+        first = min(self.contradictions, key=own_clock)
+        many = len(self.contradictions)
+        which = "1 attempt was" if many == 1 else f"{many} attempts were"
+        return (
+            f"Contradicted: {which} recorded after the seal, but by its own clock "
+            f"{first.invocation_id} ran at {own_clock(first):%Y-%m-%d %H:%M:%S} UTC, before the seal of "
+            f"{self.seal.sealed_at:%Y-%m-%d %H:%M:%S} UTC"
+        )
 
     @property
     def word(self) -> str:
@@ -56,11 +90,28 @@ class SealState:
             return "not sealed"
         if self.late_predictions:
             return f"sealed, but {self.late_predictions} predictions were added afterwards"
-        if not self.prospective:
+        if not self.in_order:
             return "sealed after an outcome was known, so not prospective"
         if self.first_launch is not None and self.first_launch < self.number:
             return "sealed after the first launch and before the first outcome"
         return "sealed before the first launch"
+
+
+def own_clock(attempt: Attempt) -> dt.datetime:
+    """The earliest time that an attempt states of itself. Raises ``ValueError`` if it states none."""
+    return min(moment for moment in (attempt.started_at, attempt.ended_at) if moment is not None)
+
+
+def contradictions(study: Study, seal: Seal, number: int) -> tuple[Attempt, ...]:
+    """Attempts recorded after a seal, at place ``number``, that by their own clock ran before it."""
+    early = Attempt.objects.filter(
+        Q(started_at__lt=seal.sealed_at) | Q(ended_at__lt=seal.sealed_at), study=study
+    )
+    rows = list(early.only("invocation_id", "started_at", "ended_at").order_by("pk"))
+    if not rows:
+        return ()
+    places = sequences(early)
+    return tuple(row for row in rows if places[row.pk] > number)
 
 
 def seal_state(study: Study) -> SealState:
@@ -77,15 +128,15 @@ def seal_state(study: Study) -> SealState:
         record_type=Prediction._meta.label_lower,
         sequence__gt=number,
     ).count()
-    return SealState(seal, number, launch, outcome, late)
+    return SealState(seal, number, launch, outcome, late, contradictions(study, seal, number))
 
 
 def seal_predictions(prediction_set: PredictionSet, sealed_at: dt.datetime | None = None) -> Seal:
-    """Seal a complete prediction set of a panel, binding protocol, amendments and predictions by hash.
+    """Seal a complete prediction set of a panel, binding by hash everything that it rests on.
 
     The seal's sha256 is that of its canonical JSON, because it has no file.
     Raises ``ServiceError``: an outcome of a target is recorded already, the set is sealed already, it is no
-    panel's, or a method misses a target.
+    panel's, the plan is incomplete or not frozen, or a method misses a target.
     """
     study = prediction_set.study
     with transaction.atomic():
@@ -102,13 +153,14 @@ def seal_predictions(prediction_set: PredictionSet, sealed_at: dt.datetime | Non
             "output_sha256": {
                 "predictions": digest([item.to_record() for item in method_predictions(prediction_set)])
             },
+            "bound": bindings.binding(study),
         }
         moment = sealed_at or timezone.now()
         seal = Seal(
             study=study,
             prediction_set=prediction_set,
             sha256=digest({**content, "sealed_at": moment}),
-            source_path="recorded here",
+            source_path=MADE_HERE,
             sealed_at=moment,
             **content,
         )
@@ -117,9 +169,9 @@ def seal_predictions(prediction_set: PredictionSet, sealed_at: dt.datetime | Non
 
 
 def _check_sealable(prediction_set: PredictionSet, study: Study) -> None:
-    check_open(study)
     if prediction_set.kind != PredictionSet.Kind.PANEL:
         raise ServiceError(f"{prediction_set}: only a panel's predictions are sealed")
+    check_open(study)
     try:
         by_method(method_predictions(prediction_set), protocols.rules(study).target_configuration_ids)
     except EstimationError as error:
@@ -127,7 +179,7 @@ def _check_sealable(prediction_set: PredictionSet, study: Study) -> None:
 
 
 def check_open(study: Study) -> None:
-    """Raises ``ServiceError`` unless the study can still be predicted: unsealed, without an outcome."""
+    """Raise ``ServiceError`` unless it can be predicted: unsealed, without an outcome, its plan complete."""
     if Seal.objects.filter(study=study).exists():
         raise ServiceError(f"study {study.slug} is sealed already")
     if first_outcome(study) is not None:
@@ -135,6 +187,7 @@ def check_open(study: Study) -> None:
             f"study {study.slug} cannot be sealed: an outcome of a target is recorded already, so its "
             "predictions would not be prospective"
         )
+    require_complete(study)
 
 
 def predict_and_seal(study: Study, result: Mapping[str, Any]) -> tuple[PredictionSet, Seal]:

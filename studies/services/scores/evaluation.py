@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
-from rlvram_site.ledger.canonical import digest
+from rlvram_site.ledger.canonical import canonical, digest
 from studies.estimation.panel import (
     by_method,
     evaluate_panel,
@@ -127,6 +127,17 @@ def record_evaluations(study: Study) -> list[Evaluation]:
 def evaluation_inputs(study: Study) -> list[dict[str, str]]:
     """Hashes by name of everything that ``record_evaluations`` computes from, set by set."""
     return [_evaluate(item)[0] for item in _evaluated_sets(study)]
+
+
+def stale_evaluations(study: Study) -> list[str]:
+    """A sentence for each recorded evaluation that no longer comes out of the inputs that it had."""
+    found = []
+    for item in _evaluated_sets(study):
+        inputs, result = _evaluate(item)
+        recorded = item.evaluations.filter(inputs_sha256=digest(inputs)).first()
+        if recorded is not None and canonical(recorded.result) != canonical(result):
+            found.append(f"the evaluation of {item.name} has another result than its inputs give")
+    return found
 
 
 def _evaluated_sets(study: Study) -> list[PredictionSet]:

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('studies', '0010_study_drafts'),
+        ('studies', '0011_seal_binds_all'),
     ]
 
     operations = [
@@ -112,7 +112,7 @@ class Migration(migrations.Migration):
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='studies.study')),
             ],
             options={
-                'indexes': [models.Index(fields=['study', 'state'], name='slots_by_state')],
+                'indexes': [models.Index(fields=['study', 'state'], name='slots_by_state'), models.Index(condition=models.Q(('one_more_may_count', True)), fields=['study'], name='slots_open')],
             },
         ),
     ]
