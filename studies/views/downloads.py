@@ -105,7 +105,7 @@ def history_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     study = get_study(slug)
     form = AsOfForm(request.GET)
     if not form.is_valid():
-        message = "\n".join(text for texts in form.errors.values() for text in texts)
+        message = "\n".join(str(text) for texts in form.errors.values() for text in texts)
         return HttpResponse(f"{message}\n", status=400, content_type="text/plain; charset=utf-8")
     return csv_response(f"{slug}-history", HISTORY, _history(study, form.cleaned_data["as_of"]))
 
