@@ -20,7 +20,7 @@ FILES = (
     "admission/estimator/pricing.py", "admission/thread/reading.py", "admission/models.py",
     "admission/services.py", "admission/views.py", "admission/api.py", "admission/forms.py",
     "admission/figures.py", "admission/management.py", "admission/admin.py", "admission/urls.py",
-    "studies/checkpoints/counts.py", "studies/directory/reading.py", "operating/state.py",
+    "studies/checkpoints/counts.py", "studies/directory/reading.py", "operating/state.py", "search/finding.py",
     "notices/sending.py",
     "rlvram_site/access.py", "rlvram_site/strict_json.py", "host/running.py",
 )  # fmt: skip
