@@ -21,7 +21,7 @@ FILES = (
     "admission/services.py", "admission/views.py", "admission/api.py", "admission/forms.py",
     "admission/figures.py", "admission/management.py", "admission/admin.py", "admission/urls.py",
     "studies/checkpoints/counts.py", "studies/directory/reading.py", "operating/state.py",
-    "notices/sending.py",
+    "notices/sending.py", "search/finding.py",
     "rlvram_site/access.py", "rlvram_site/strict_json.py", "host/running.py",
 )  # fmt: skip
 
