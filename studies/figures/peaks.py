@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from rlvram_site.marks import GREY, MARKS, PURPLE
 
@@ -58,7 +57,7 @@ def predicted_against_measured(
     rails = [rail for rail in (NO_COMPLETED_PEAK, UNRESOLVED) if any(p.rail == rail for p in points)]
     aside = any(point.predicted_mib is None for point in points)
     rows, columns = (2 if rails else 1), (2 if aside else 1)
-    figure = make_subplots(
+    figure = go.Figure().set_subplots(
         rows=rows,
         cols=columns,
         shared_xaxes=True,
@@ -236,7 +235,7 @@ _ROW_MARKS = {
 
 def own_peaks(rows: Sequence[PeakRow], *, margin_mib: float, capacity_mib: float) -> go.Figure:
     """A dot line per prediction and process; what has no peak stands on a rail right of the scale."""
-    figure = make_subplots(
+    figure = go.Figure().set_subplots(
         rows=1, cols=2, shared_yaxes=True, column_widths=[0.78, 0.22], horizontal_spacing=0.02
     )
     colours = {

@@ -124,6 +124,12 @@ def test_an_uploaded_folder_becomes_a_draft_and_a_wrong_one_is_refused(client, o
     assert StudyDraft.objects.count() == 1
 
 
+def test_who_has_no_login_is_offered_one(client, db):
+    answer = client.get("/drafts/")
+    assert answer.status_code == 403
+    assert 'href="/login/?next=%2Fdrafts%2F"' in answer.content.decode()
+
+
 def test_only_the_owner_and_staff_see_a_draft(client, draft):
     address = f"/drafts/{draft.pk}/"
     client.force_login(make_person("eve", "uploader"))
