@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import sysconfig
-import tarfile
 import time
 import urllib.error
 import urllib.request
@@ -77,8 +76,7 @@ def test_the_wheel_has_every_file_of_the_site(built):
 
 
 def test_the_source_archive_builds_the_same_wheel(built, tmp_path):
-    with tarfile.open(built["sdist"]) as archive:
-        archive.extractall(tmp_path, filter="data")
+    shutil.unpack_archive(built["sdist"], tmp_path)
     (unpacked,) = tmp_path.iterdir()
     (tmp_path / "dist").mkdir()
     assert contents(build(unpacked, "wheel", tmp_path / "dist")) == contents(built["wheel"])
@@ -162,8 +160,7 @@ def test_the_uploader_is_built_alone_with_the_products_number(tmp_path):
     target.mkdir()
     sdist = build(source / "host", "sdist", target)
     assert sdist.name == f"rlvram_host-{product_version()}.tar.gz"
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path / "unpacked", filter="data")
+    shutil.unpack_archive(sdist, tmp_path / "unpacked")
     (unpacked,) = (tmp_path / "unpacked").iterdir()
     wheel = build(unpacked, "wheel", target)
     assert wheel.name == f"rlvram_host-{product_version()}-py3-none-any.whl"
