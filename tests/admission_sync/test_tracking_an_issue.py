@@ -16,8 +16,11 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def _no_broker(monkeypatch):
+def _jobs_run_here(monkeypatch, settings):
+    """No broker; and no heartbeat, whose own connection sees nothing of a test's transaction."""
     monkeypatch.setattr("studies.jobs.claims.send", lambda job: "")
+    monkeypatch.setattr("studies.jobs.work.TICK_SECONDS", 3600)
+    settings.JOB_LEASE_SECONDS = 6 * 3600
 
 
 def paste(client, address: str, **more):
