@@ -68,7 +68,7 @@ def _key(request: HttpRequest) -> str:
     stream's own order is that in which its records became visible; that of primary keys is not.
     """
     last = LedgerEntry.objects.filter(stream=OuterRef("pk")).order_by("-sequence").values("sha256")[:1]
-    streams = LedgerStream.objects.filter(Q(name__startswith="study/") | Q(name__startswith="pool/"))
+    streams = LedgerStream.objects.filter(Q(name__startswith="study/") | Q(name__startswith="pool/") | Q(name__startswith="witness/"))
     heads = streams.annotate(head=Subquery(last)).order_by("pk").values_list("head", flat=True)
     place = (request.get_host(), request.scheme or "", request.get_full_path(), product_version())
     parts = [*place, *(head or "" for head in heads)]
