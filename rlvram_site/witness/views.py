@@ -37,7 +37,7 @@ def witnesses(request: HttpRequest) -> HttpResponse:
 
 
 def witness_file(request: HttpRequest, kind: str, number: int, ending: str) -> HttpResponse:
-    """What was stamped or signed (``json``), the answer (``tsr``), the signature (``sig``), a key (``pem``)."""
+    """What was stamped or signed (json), the answer (tsr), the signature (sig), or a key (pem)."""
     if (kind, ending) == ("keys", "pem"):
         content = get_object_or_404(SigningKey, pk=number).public_key.encode()
     elif kind == "stamps" and ending in ("json", "tsr"):
@@ -90,7 +90,7 @@ class StampSerializer(serializers.ModelSerializer):
                   "recorded_at"]  # fmt: skip
 
 
-class WitnessSerializer(serializers.Serializer):
+class WitnessesSerializer(serializers.Serializer):
     """Keys, the last signed heads, and the newest stamps."""
 
     keys = KeySerializer(many=True)
@@ -101,11 +101,11 @@ class WitnessSerializer(serializers.Serializer):
 class Witnesses(APIView):
     """The site's public keys, the heads it signed last, and its newest time stamps (at most 50)."""
 
-    @extend_schema(responses=WitnessSerializer)
+    @extend_schema(responses=WitnessesSerializer)
     def get(self, request: Request) -> Response:
         found: dict[str, Any] = {
             "keys": SigningKey.objects.order_by("-pk"),
             "signed_heads": HeadSignature.objects.order_by("-pk").first(),
             "stamps": TimeStamp.objects.order_by("-pk")[:PER_PAGE],
         }
-        return Response(WitnessSerializer(found).data)
+        return Response(WitnessesSerializer(found).data)

@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from studies.estimation.reasons import Cell, Column, Ref, Table
 from rlvram_site.witness.stamping import stamp_of
+from studies.estimation.reasons import Cell, Column, Ref, Table
 from studies.models import Pool, Seal
 from studies.models.predictions import MADE_HERE
 from studies.services.outcomes.evidence_checks import bytes_of

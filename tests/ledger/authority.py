@@ -22,7 +22,8 @@ ess_cert_id_alg = sha256
 """
 
 
-def _openssl(*arguments: object) -> None:
+def openssl(*arguments: object) -> None:
+    """Run it. Raises ``CalledProcessError`` where it refuses."""
     subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
 
 
@@ -30,11 +31,11 @@ def make_authority(folder: Path) -> Path:
     """Keys, a root and the authority's certificate in ``folder``. Returns the root's file."""
     root, root_key, key, request = (folder / name for name in ("root.pem", "root.key", "tsa.key", "tsa.csr"))
     curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
-    _openssl("req", "-x509", *curve, "-keyout", root_key, "-out", root, "-subj", "/CN=Test root",
+    openssl("req", "-x509", *curve, "-keyout", root_key, "-out", root, "-subj", "/CN=Test root",
              "-days", "2")  # fmt: skip
-    _openssl("req", *curve, "-keyout", key, "-out", request, "-subj", "/CN=Test authority")
+    openssl("req", *curve, "-keyout", key, "-out", request, "-subj", "/CN=Test authority")
     (folder / "extensions").write_text("extendedKeyUsage = critical,timeStamping\n")
-    _openssl("x509", "-req", "-in", request, "-CA", root, "-CAkey", root_key, "-CAcreateserial", "-days", "1",
+    openssl("x509", "-req", "-in", request, "-CA", root, "-CAkey", root_key, "-CAcreateserial", "-days", "1",
              "-extfile", folder / "extensions", "-out", folder / "tsa.pem")  # fmt: skip
     (folder / "tsa.conf").write_text(_CONFIGURATION.format(folder=folder))
     (folder / "serial").write_text("01\n")
@@ -45,7 +46,7 @@ def answer(folder: Path, question: bytes) -> bytes:
     """What the authority in ``folder`` replies to a request (DER)."""
     asked, said = folder / "question.tsq", folder / "answer.tsr"
     asked.write_bytes(question)
-    _openssl("ts", "-reply", "-config", folder / "tsa.conf", "-queryfile", asked, "-signer",
+    openssl("ts", "-reply", "-config", folder / "tsa.conf", "-queryfile", asked, "-signer",
              folder / "tsa.pem", "-inkey", folder / "tsa.key", "-out", said)  # fmt: skip
     return said.read_bytes()
 
