@@ -19,8 +19,8 @@ from host.version import product_version
 from rlvram_site.ledger.models import LedgerEntry, LedgerStream
 
 PREFIXES = ("/studies/", "/pools/")
-LIVE = ("/attempts/", "/slots/", "/evidence/")
-"""Parts of addresses whose pages also say which files are on the disk."""
+LIVE = ("/attempts/", "/slots/", "/evidence/", "/refused/")
+"""Parts of addresses whose pages also say which files are on the disk, or what was not recorded."""
 
 LARGEST = 2_000_000  # bytes of a page that is kept
 KEPT = 24 * 3600  # s; an answer under its head never goes stale, so this only bounds memory
@@ -64,8 +64,9 @@ def _may_be_remembered(request: HttpRequest) -> bool:
 def _key(request: HttpRequest) -> str:
     """Digest of all that decides what the page says: the streams' heads, the address, the code.
 
-    The heads of all studies and pools, since a page also names its study's parent, follow-ups and pool, and of
-    the witnesses, since it says who has stamped a seal. A stream's own order is that in which its records became visible; that of primary keys is not.
+    The heads of all studies and pools, since a page also names its study's parent, follow-ups and pool; those
+    of the witnesses, since it says who has stamped a seal. A stream's own order is that in which its records
+    became visible; that of primary keys is not.
     """
     last = LedgerEntry.objects.filter(stream=OuterRef("pk")).order_by("-sequence").values("sha256")[:1]
     named = Q(name__startswith="study/") | Q(name__startswith="pool/") | Q(name__startswith="witness/")
