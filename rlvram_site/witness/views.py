@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from rlvram_site.api.errors import ErrorSerializer
 from rlvram_site.witness.authority import address
 from rlvram_site.witness.models import HeadSignature, SigningKey, StampProblem, TimeStamp
 from rlvram_site.witness.stamping import content_of
@@ -101,7 +102,7 @@ class WitnessesSerializer(serializers.Serializer):
 class Witnesses(APIView):
     """The site's public keys, the heads it signed last, and its newest time stamps (at most 50)."""
 
-    @extend_schema(responses=WitnessesSerializer)
+    @extend_schema(responses={200: WitnessesSerializer, 400: ErrorSerializer})
     def get(self, request: Request) -> Response:
         found: dict[str, Any] = {
             "keys": SigningKey.objects.order_by("-pk"),
