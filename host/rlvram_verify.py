@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check an exported ledger without its site: ``rlvram-verify FILE [--heads HEADS]``.
+"""Check an exported ledger without its site: ``rlvram-verify FILE``.
 
 This is one file on Python's standard library, written from ``docs/ledger-format.md``. It shares no
 code with the site that made the export. Each line that it prints is one statement and begins with
@@ -14,10 +14,16 @@ It exits with 0 if nothing failed, 1 if something did, and 2 if the file can't b
 from __future__ import annotations
 
 import argparse
+import base64
+import datetime as dt
 import hashlib
 import json
+import re
+import subprocess
 import sys
+import tempfile
 from collections import defaultdict
+from pathlib import Path
 
 FORMAT, HEADS_FORMAT, SEAL_FORMAT = "rlvram-ledger/1", "rlvram-heads/1", "rlvram-seal/2"
 LINK = ("stream", "sequence", "record_type", "record_id", "payload_sha256", "previous_sha256", "actor",
@@ -58,8 +64,13 @@ class Report:
 
 def digest(value):
     """sha256 of JSON with sorted keys, without spaces, text as it is: how everything here is digested."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def canonical(value):
+    """The bytes that are digested, stamped and signed."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+    return text.encode("utf-8")
 
 
 def _once(pairs):
@@ -435,6 +446,81 @@ def _check_evaluation(report, study, counted, resolved):
     )
 
 
+# --- Witnesses, through openssl ---------------------------------------------------------------------------
+
+
+def _openssl(*arguments):
+    """What openssl says. Raises ``Unreadable`` where there is none."""
+    try:
+        done = subprocess.run(["openssl", *map(str, arguments)],  # noqa: S603, S607 - the reader's own
+                              capture_output=True, text=True, check=False)  # fmt: skip
+    except OSError as error:
+        raise Unreadable(f"openssl can't be run: {error}") from None
+    return done.returncode == 0, done.stdout + done.stderr
+
+
+def check_stamps(report, streams, chain):
+    """Each time stamp is one of what its row says, under certificates that the reader trusts."""
+    rows = [link for links in streams.values() for link in links if link["record_type"] == "ledger.timestamp"]
+    if not rows:
+        report.note("time stamps: none is in this export; export witness/site, too")
+    with tempfile.TemporaryDirectory() as folder:
+        answer = Path(folder) / "answer.tsr"
+        for link in rows:
+            row, name = link["row"], f"time stamp {link['record_id']}"
+            answer.write_bytes(base64.b64decode(row["response"], validate=True))
+            at = re.search(r"Time stamp: (.+) GMT", _openssl("ts", "-reply", "-in", answer, "-text")[1])
+            if at is None:
+                report.fail(f"{name}: it is no granted time stamp")
+                continue
+            text = re.sub(r"\.\d+", "", at[1])
+            moment = dt.datetime.strptime(f"{text} +0000", "%b %d %H:%M:%S %Y %z")
+            good, said = _openssl("ts", "-verify", "-digest", digest(row["covers"]), "-in", answer, "-CAfile",
+                                  chain, "-untrusted", chain, "-attime", int(moment.timestamp()))  # fmt: skip
+            why = next((line for line in said.splitlines() if "error:" in line), "openssl refuses it")
+            report.check(good, f"{name}: given {moment:%Y-%m-%d %H:%M:%S} UTC, signed under {chain}",
+                         f"{name}: does not hold: {why}")  # fmt: skip
+            _check_covered(report, name, row, streams)
+
+
+def check_signatures(report, streams, key):
+    """Each signature of heads that was made with the reader's public key is one of what its row says."""
+    links = [link for links in streams.values() for link in links]
+    wanted = "".join(Path(key).read_text(encoding="ascii").split())
+    keys = {link["record_id"] for link in links if link["record_type"] == "ledger.signingkey"
+            and "".join(link["row"]["public_key"].split()) == wanted}  # fmt: skip
+    rows = [link for link in links if link["record_type"] == "ledger.headsignature"]
+    with tempfile.TemporaryDirectory() as folder:
+        heads, signature = Path(folder) / "heads.json", Path(folder) / "heads.sig"
+        for link in rows:
+            row, name = link["row"], f"signed heads {link['record_id']}"
+            if row["key_id"] not in keys:
+                report.note(f"{name}: signed with another key than {key}")
+                continue
+            heads.write_bytes(canonical(row["covers"]))
+            signature.write_bytes(base64.b64decode(row["signature"], validate=True))
+            good, _ = _openssl("pkeyutl", "-verify", "-pubin", "-inkey", key, "-rawin", "-in", heads,
+                               "-sigfile", signature)  # fmt: skip
+            report.check(good, f"{name}: signed with {key}", f"{name}: not signed with {key}")
+            _check_covered(report, name, row, streams)
+    if not rows:
+        report.note("signed heads: none are in this export; export witness/site, too")
+
+
+def _check_covered(report, name, row, streams):
+    """The links that a witness saw stand in the export as they were."""
+    for end in row["covers"]:
+        stream, sequence = end["stream"], end["sequence"]
+        if stream not in streams:
+            continue
+        links = streams[stream]
+        link = links[sequence - 1] if sequence <= len(links) else {"sha256": "", "record_type": ""}
+        seal = link["record_type"] == "studies.seal" or row.get("about") != "seal"
+        report.check(link["sha256"] == end["sha256"] and seal,
+                     f"{name}: {stream} is as it was at record {sequence}",
+                     f"{name}: {stream}, record {sequence}, is not the one that was witnessed")  # fmt: skip
+
+
 # --- All of it --------------------------------------------------------------------------------------------
 
 
@@ -455,12 +541,18 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="rlvram-verify", description=__doc__.splitlines()[0])
     parser.add_argument("file", help="what export_ledger wrote")
     parser.add_argument("--heads", help="heads kept earlier, by verify_ledger --export-heads")
+    parser.add_argument("--timestamps", metavar="CHAIN", help="certificates (PEM) of the authority you trust")
+    parser.add_argument("--key", help="the site's public key (PEM), as you have it from elsewhere")
     chosen = parser.parse_args(arguments)
     report = Report()
     try:
         streams = read_export(chosen.file)
         heads = read_heads(chosen.heads) if chosen.heads else []
         verify(streams, heads, report)
+        if chosen.timestamps:
+            check_stamps(report, streams, chosen.timestamps)
+        if chosen.key:
+            check_signatures(report, streams, chosen.key)
     except Unreadable as error:
         print(f"rlvram-verify: {error}", file=sys.stderr)
         return 2

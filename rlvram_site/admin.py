@@ -19,6 +19,7 @@ from rlvram_site.ledger.models import LedgerEntry
 from rlvram_site.logins.resets import SecondStepReset, people_with_second_step, reset_second_step
 from rlvram_site.owners import OwnerGrant, OwnerGrantEnd
 from rlvram_site.record_admin import RecordAdmin
+from rlvram_site.witness.models import HeadSignature, SigningKey, TimeStamp
 
 
 class ApiKeyForm(forms.ModelForm):
@@ -154,6 +155,11 @@ class SecondStepResetAdmin(RecordAdmin):
 
     def save_model(self, request: HttpRequest, obj: SecondStepReset, form: Any, change: bool) -> None:
         reset_second_step(obj)
+
+
+@admin.register(TimeStamp, SigningKey, HeadSignature)
+class WitnessAdmin(RecordAdmin):
+    """What witnesses said; the witnesses' page has it in words."""
 
 
 @admin.register(LedgerEntry)

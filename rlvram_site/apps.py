@@ -14,8 +14,12 @@ class SiteConfig(AppConfig):
 
     def ready(self) -> None:
         from rlvram_site import checks  # noqa: F401 - registers itself
+        from rlvram_site.ledger.checks import check_also
         from rlvram_site.ledger.triggers import install
+        from rlvram_site.witness.stamping import broken_signatures, broken_stamps
 
+        check_also(broken_stamps)
+        check_also(broken_signatures)
         # Django's check asks for it; where it can't be made, that check says so.
         with contextlib.suppress(OSError):
             Path(settings.FILE_UPLOAD_TEMP_DIR).mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -66,6 +66,7 @@ app.conf.update(
     beat_schedule={
         "find what is new": {"task": "search.follow", "schedule": 60, "options": {"expires": 60}},
         "check the ledger": {"task": "ledger.check_when_due", "schedule": HOUR},
+        "ask witnesses": {"task": "witness.ask", "schedule": 60, "options": {"expires": 60}},
         "check evidence": {"task": "evidence.check_when_due", "schedule": HOUR, "options": {"expires": HOUR}},
         "remove leftovers": {"task": "evidence.collect", "schedule": HOUR, "options": {"expires": HOUR}},
         **(

@@ -64,11 +64,13 @@ def _may_be_remembered(request: HttpRequest) -> bool:
 def _key(request: HttpRequest) -> str:
     """Digest of all that decides what the page says: the streams' heads, the address, the code.
 
-    The heads of all studies and pools, since a page also names its study's parent, follow-ups and pool. A
-    stream's own order is that in which its records became visible; that of primary keys is not.
+    The heads of all studies and pools, since a page also names its study's parent, follow-ups and pool; those
+    of the witnesses, since it says who has stamped a seal. A stream's own order is that in which its records
+    became visible; that of primary keys is not.
     """
     last = LedgerEntry.objects.filter(stream=OuterRef("pk")).order_by("-sequence").values("sha256")[:1]
-    streams = LedgerStream.objects.filter(Q(name__startswith="study/") | Q(name__startswith="pool/"))
+    named = Q(name__startswith="study/") | Q(name__startswith="pool/") | Q(name__startswith="witness/")
+    streams = LedgerStream.objects.filter(named)
     heads = streams.annotate(head=Subquery(last)).order_by("pk").values_list("head", flat=True)
     place = (request.get_host(), request.scheme or "", request.get_full_path(), product_version())
     parts = [*place, *(head or "" for head in heads)]

@@ -195,6 +195,18 @@ FORGE_WEBHOOK_MAX_BYTES = (
     _read(env.int, "FORGE_WEBHOOK_MAX_KIB", default=1024, validate=validate.Range(min=1, max=25 * 1024))
     * 1024
 )
+# Witnesses of the ledger: an authority that stamps (RFC 3161) with the certificates it is believed by, and
+# the key with which this site signs.
+TIMESTAMP_URL = _read(env.str, "TIMESTAMP_URL", default="").strip()
+TIMESTAMP_CHAIN = _read(env.str, "TIMESTAMP_CHAIN", default="").strip()
+TIMESTAMP_TIMEOUT_SECONDS = _read(env.int, "TIMESTAMP_TIMEOUT_SECONDS", default=20, validate=_seconds)
+if TIMESTAMP_URL and (urlsplit(TIMESTAMP_URL).scheme not in {"http", "https"} or not TIMESTAMP_CHAIN):
+    raise ImproperlyConfigured(
+        "TIMESTAMP_URL: expected an address such as https://HOST/tsr, and in TIMESTAMP_CHAIN a file with the "
+        "certificates (PEM) by which its stamps are believed"
+    )
+SIGNING_KEY = _read(env.str, "SIGNING_KEY", default="").strip()
+SIGNING_KEY_FILE = _read(env.str, "SIGNING_KEY_FILE", default="").strip()
 # Being told. Addresses in messages begin with SITE_URL, since a worker answers no request.
 SITE_NAME = "RL VRAM studies"
 _site_host = next((name for name in ALLOWED_HOSTS if not name.startswith((".", "*"))), "localhost")

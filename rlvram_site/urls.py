@@ -11,6 +11,7 @@ from admission.views import tracking
 from operating import urls as operating_urls
 from rlvram_site import health, manual
 from rlvram_site.verifier import verifier
+from rlvram_site.witness.views import witness_file, witnesses
 
 
 def favicon(request: HttpRequest) -> HttpResponse:
@@ -33,6 +34,8 @@ urlpatterns = [
     path("health/ready/", health.ready, name="health-ready"),
     path("health/ledger/", health.ledger, name="health-ledger"),
     path("rlvram-verify.py", verifier, name="verifier"),
+    path("witnesses/", witnesses, name="witnesses"),
+    path("witnesses/<slug:kind>-<int:number>.<slug:ending>", witness_file, name="witness-file"),
     path("", include("rlvram_site.logins.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", include("rlvram_site.api.urls")),

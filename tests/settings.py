@@ -17,6 +17,7 @@ for _name in (
     "OIDC_ISSUER", "OIDC_ROLES", "SECRET_KEY_FALLBACKS",
     "STAFF_TWO_STEP", "TRUSTED_PROXIES",
     "CACHE_URL", "REMEMBER_PAGES",
+    "TIMESTAMP_URL", "TIMESTAMP_CHAIN", "SIGNING_KEY", "SIGNING_KEY_FILE",
 ):  # fmt: skip
     os.environ.pop(_name, None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import include, path, register_converter
 
 from rlvram_site.api import views
+from rlvram_site.witness.views import Witnesses
 
 
 class Anything:
@@ -25,6 +26,7 @@ urlpatterns = [
     path("", views.Index.as_view(), name="api-index"),
     path("schema/", views.Schema.as_view(), name="api-schema"),
     path("docs/", views.Docs.as_view(), name="api-docs"),
+    path("witnesses/", Witnesses.as_view(), name="api-witnesses"),
     path("search/", include("search.api_urls")),
     path("", include("studies.api.urls")),
     path("admission/", include("admission.api.urls")),

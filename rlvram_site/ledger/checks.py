@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable, Iterable
 
 from django.utils import timezone
 
@@ -11,7 +12,14 @@ from rlvram_site.ledger.chain import Head
 from rlvram_site.ledger.models import LedgerCheck
 from rlvram_site.ledger.verify import derived_problems, extends, unchained, verify_streams
 
+_also: list[Callable[[], Iterable[str]]] = []
 EVERY = dt.timedelta(days=1)
+
+
+def check_also(check: Callable[[], Iterable[str]]) -> None:
+    """Have the daily check ask ``check``, too, for sentences about what does not hold."""
+    if check not in _also:
+        _also.append(check)
 
 
 def last_check() -> LedgerCheck | None:
@@ -37,6 +45,8 @@ def check_ledger() -> LedgerCheck:
     problems += [f"guard: {problem}" for problem in triggers.missing()]
     problems += [f"{row.stream}: {row.record} was inserted outside the ledger" for row in unchained()]
     problems += derived_problems(reports)
+    if all(report.ok for report in reports):
+        problems += [problem for check in _also for problem in check()]
     if before:
         for stream, (sequence, sha256) in before.heads.items():
             if problem := extends(Head(stream, sequence, sha256)):

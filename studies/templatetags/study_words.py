@@ -11,8 +11,10 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from rlvram_site.witness.stamping import stamp_of
 from studies.estimation.reasons import Cell, Column, Ref, Table
-from studies.models import Pool
+from studies.models import Pool, Seal
+from studies.models.predictions import MADE_HERE
 from studies.services.outcomes.evidence_checks import bytes_of
 from studies.text import words
 from studies.text.sentences import feature_words
@@ -67,3 +69,10 @@ def _sentence_word(text: str) -> str:
 
 
 register.filter("bytes_of", bytes_of)
+
+
+@register.inclusion_tag("studies/_stamp.html")
+def time_stamp(seal: Seal) -> dict[str, Any]:
+    """By whose clock a seal was there: an outside authority's, or this site's own."""
+    late = seal.source_path != MADE_HERE
+    return {"stamp": stamp_of(seal.pk), "recorded_at": seal.recorded_at, "late": late}

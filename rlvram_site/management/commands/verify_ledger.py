@@ -12,6 +12,8 @@ from django.core.management.base import BaseCommand, CommandError
 from rlvram_site.ledger import triggers
 from rlvram_site.ledger.heads import HeadsFileError, heads_document, read_heads
 from rlvram_site.ledger.verify import derived_problems, extends, unchained, verify_streams
+from rlvram_site.witness.models import STREAM as WITNESSES
+from rlvram_site.witness.stamping import broken_signatures, broken_stamps
 
 
 class Command(BaseCommand):
@@ -68,6 +70,9 @@ class Command(BaseCommand):
             )
         for problem in derived_problems(reports):
             self._broken(problems, problem)
+        if any(report.ok and report.head.stream == WITNESSES for report in reports):
+            for problem in (*broken_stamps(), *broken_signatures()):
+                self._broken(problems, f"{WITNESSES}  {problem}")
         walked = {head.stream for head in found}
         for head in [*kept, *(head for head in after if not stream and head.stream not in walked)]:
             if problem := extends(head):

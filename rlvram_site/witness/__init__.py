@@ -1,0 +1,1 @@
+"""Witnesses of the ledger: time stamps of an outside authority, and heads signed with the site's own key."""
