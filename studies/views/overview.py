@@ -21,6 +21,7 @@ from studies.models import Configuration, Study
 from studies.services.errors import UNREADABLE
 from studies.services.life import life
 from studies.services.plan import amendments, protocols
+from studies.services.predictions.lead import lead
 from studies.services.predictions.seals import seal_state
 from studies.services.scores.costs import panel_cost
 from studies.services.scores.development import Development, load_development
@@ -122,6 +123,7 @@ def _context(study: Study, query: QueryDict) -> dict[str, Any]:
         "amendments": amendments_text([change.word.value for change in changes]),
         "protocol": protocols.base_protocol(study),
         "seal": seal_state(study),
+        "lead": lead(study, panel.seal),
         "life": life(study),
         "words": words(study),
         "costs": three_scopes(panel_cost(study)),
