@@ -74,7 +74,7 @@ def configuration(request: HttpRequest, slug: str, configuration_id: str) -> Htt
         configuration_id=configuration_id,
     )
     row = load_row(study, found)
-    known = grounds(study, [item.attempt.pk for slot in row.slots for item in slot.attempts])
+    known = grounds(study, [item.attempt for slot in row.slots for item in slot.attempts])
     sets = _sets(found, row.resolution)
     context = _context(found, sets) | {
         "slots": [_slot_line(slot, found.margin_limit_mib, known) for slot in row.slots],

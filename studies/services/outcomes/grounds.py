@@ -1,8 +1,8 @@
-"""What an attempt's outcome rests on: the line of its evidence that decides, or the row of a source's table."""
+"""What an outcome rests on: the line of its attempt's evidence that decides, or the row of a source's table."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from studies.models import Attempt, SourceFile, Study
@@ -27,10 +27,9 @@ class Ground:
     sha256: str = ""
 
 
-def grounds(study: Study, attempts: Collection[int]) -> dict[int, Ground]:
-    """Grounds of these attempts by primary key, in two queries; one without evidence and source has none."""
-    rows = Attempt.objects.filter(pk__in=attempts).only("invocation_id", "source", "evidence")
-    found = {row.pk: ground for row in rows if (ground := _ground(row)) is not None}
+def grounds(study: Study, attempts: Iterable[Attempt]) -> dict[int, Ground]:
+    """Grounds of these attempts by primary key, in one query; one without evidence and source has none."""
+    found = {row.pk: ground for row in attempts if (ground := _ground(row)) is not None}
     tables = {ground.file for ground in found.values() if ground.row}
     if not tables:
         return found
