@@ -6,6 +6,7 @@ from django.urls import include, path, register_converter
 from django.urls.converters import PathConverter, StringConverter
 
 from studies.views import (
+    beside,
     commits,
     configuration,
     configuration_list,
@@ -24,6 +25,7 @@ from studies.views import (
     pool,
     protocol,
     study_drafts,
+    targets,
     transfer,
     transfer_submissions,
     unscored,
@@ -71,6 +73,8 @@ study_patterns = [
     path("history.csv", downloads.history_csv, name="history-csv"),
     path("what-if/", what_if.what_if, name="what-if"),
     path("methods/", methods.methods, name="methods"),
+    path("targets/", targets.targets, name="targets"),
+    path("beside-parent/", beside.beside, name="beside"),
     path("methods/<slug:name>/", methods.method, name="method"),
 ]
 

@@ -46,6 +46,7 @@ from studies.text.sentences import amendments_text, error_patterns, panel_senten
 from studies.text.words import family_words, label_words
 from studies.views.common import get_study, study_page
 from studies.views.costs import three_scopes
+from studies.views.targets import targets_address
 
 GROUPS_DRAWN = 12
 GROUPS_PER_PAGE = 24
@@ -118,7 +119,10 @@ def _context(study: Study, query: QueryDict) -> dict[str, Any]:
         "developed": developed,
         "families": families,
         "folds_figure": approvals_figure([_group(table) for table in families]) if families else None,
-        "patterns": error_patterns(folds),
+        "patterns": [
+            (found, targets_address(study, found.family, found.method, found.kind))
+            for found in error_patterns(folds)
+        ],
         "changes": changes,
         "amendments": amendments_text([change.word.value for change in changes]),
         "protocol": protocols.base_protocol(study),

@@ -1,4 +1,4 @@
-"""What an outcome rests on: the line of its attempt's evidence that decides, or the row of a source's table."""
+"""What an outcome rests on: the line of its evidence that decides, or the row of a source's table."""
 
 from __future__ import annotations
 

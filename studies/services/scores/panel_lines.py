@@ -112,6 +112,11 @@ class PanelLine:
         return " ".join(f"{slot.slot.seed} {slot.mark}" for slot in self.slots)
 
     @property
+    def reasons(self) -> list[str]:
+        """Why slots are unresolved, each reason once."""
+        return list(dict.fromkeys(slot.reason for slot in self.slots if slot.reason))
+
+    @property
     def unresolved_slots(self) -> tuple[SlotLine, ...]:
         """The slots that keep the configuration from its label."""
         return tuple(slot for slot in self.slots if not slot.resolved)
