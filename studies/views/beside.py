@@ -10,11 +10,11 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 
 from studies.estimation.labels import UNRESOLVED
-from studies.models import ConfigurationProjection
+from studies.models import Configuration, ConfigurationProjection
 from studies.services.errors import UNREADABLE
 from studies.services.scores.beside import Sides, sides
-from studies.services.scores.panel_lines import PanelNumbers, counted_approvals, in_panel_order
-from studies.text.settings import differences
+from studies.services.scores.panel_lines import PanelNumbers, counted_approvals, counted_cells, in_panel_order
+from studies.text.settings import SettingRow, differences
 from studies.text.words import count_word, counted, label_words, listed
 from studies.views.common import get_study, study_page
 
@@ -37,11 +37,20 @@ def beside(request: HttpRequest, slug: str) -> HttpResponse:
         study,
         "beside",
         sentence=changes_sentence(_states(found)),
+        useful=[_useful(panel) for panel in (found.there, found.here)],
         conclusion=[_conclusion(panel) for panel in (found.there, found.here)],
-        rows=[(row, differences(row.here.configuration, row.there.configuration)) for row in rows],
+        rows=[
+            (row, _differing(row.here.configuration, row.there.configuration))
+            for row in sorted(rows, key=lambda row: not row.changed)
+        ],
         page_of_rows=page,
         methods=found.here.methods,
     )
+
+
+def _differing(here: Configuration, there: Configuration) -> list[SettingRow]:
+    """Settings in which the two differ, but for the names that each study gives its own."""
+    return [row for row in differences(here, there) if row.column not in ("source_study", "case_id")]
 
 
 def _states(found: Sides) -> list[tuple[str, str]]:
@@ -67,9 +76,14 @@ def changes_sentence(states: Iterable[tuple[str, str]]) -> str:
         if there != here
     ]
     changed = total - sum(alike.values())
-    verdict = f"{count_word(changed)} changed" if changed else "the conclusion stays"
+    verdict = "no label changed" if not changed else f"{counted(changed, 'label')} changed"
     again = counted(total, "setting")
     return f"With the same sealed predictions {again} ran again: {listed(parts)}; {verdict}."
+
+
+def _useful(panel: PanelNumbers) -> int:
+    """How many approvals of any method turned out useful."""
+    return sum(counted_cells(tallies)["useful"] for tallies in panel.tallies.values())
 
 
 def _conclusion(panel: PanelNumbers) -> dict[str, Any]:
