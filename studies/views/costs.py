@@ -72,7 +72,9 @@ _NOUNS = {
 
 
 def _bar(cost: ScopeCost) -> ScopeBar:
-    return ScopeBar(cost.scope.label, cost.known_gpu_seconds / SECONDS_PER_HOUR, cost.unknown_records)
+    here = "#allocations" if cost.scope == CostTotal.Scope.WHOLE else "#outcomes"
+    hours = cost.known_gpu_seconds / SECONDS_PER_HOUR
+    return ScopeBar(cost.scope.label, hours, cost.unknown_records, here)
 
 
 def _sentence(found: Sequence[ScopeCost], main: Sequence[ScopeCost]) -> str:

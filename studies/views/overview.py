@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -66,6 +66,7 @@ class MethodLine:
     unscored: int = 0
     is_rule: bool = False
     kind: str = ""
+    links: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def undecided(self) -> int:
@@ -79,7 +80,7 @@ class MethodLine:
             if self.is_rule
             else ""
         )
-        return MethodCounts(self.name, dict(self.counts), note, self.kind)
+        return MethodCounts(self.name, dict(self.counts), note, self.kind, self.links)
 
     @property
     def approved(self) -> int:
@@ -109,7 +110,7 @@ def _context(study: Study, query: QueryDict) -> dict[str, Any]:
     panel = panel_numbers(study)
     folds = recorded_folds(study)
     developed = load_development(study)
-    families = _families(folds, developed)
+    families = _families(study, folds, developed)
     changes = amendments.effects(study)
     counts = {method: counted_cells(tallies) for method, tallies in panel.tallies.items()}
     return {
@@ -187,7 +188,9 @@ def _developed_panel(
         tallies = tallies_of(prediction_set)[method]
         counts = counted_cells(tallies)
         names += counts
-        found.append(MethodLine(method, _drawn(counts), counted_scores(tallies), panel.resolved, kind=WORD))
+        links = _links(panel.study, PANEL, method, counts)
+        scores = counted_scores(tallies)
+        found.append(MethodLine(method, _drawn(counts), scores, panel.resolved, kind=WORD, links=links))
     cells = cells_of(list(sets.values()), rows)
     return {
         "developed_lines": found,
@@ -219,6 +222,7 @@ def targets(rows: Sequence[PanelLine | PanelRow]) -> list[PanelTarget]:
             seeds=row.seeds,
             slots="".join(SLOT_MARKS[slot.outcome.kind] for slot in row.slots),
             states=row.cells,
+            address=row.configuration.get_absolute_url(),
         )
         for row in rows
     ]
@@ -245,7 +249,8 @@ def _panel_lines(panel: PanelNumbers, evaluation: Mapping[str, Any]) -> list[Met
         scores = evaluation["resolved_subset_metrics"][method]
         unscored = evaluation["approvals"][method]["unscored_approved_configurations"]
         counts = _drawn(counted_cells(tallies))
-        found.append(MethodLine(method, counts, scores, panel.resolved, unscored))
+        links = _links(panel.study, PANEL, method, counts)
+        found.append(MethodLine(method, counts, scores, panel.resolved, unscored, links=links))
     rule = counted_rule(panel)
     if rule:
         scores = {**rule["scores"], "label": rule["label"]}
@@ -273,7 +278,22 @@ def _undecided(scores: Mapping[str, Any], *, usable: bool) -> int:
     return sum(number for label, number in row.items() if (label == Label.WITHIN_MARGIN) is usable)
 
 
-def _families(folds: Mapping[str, Mapping[str, Any]], developed: Sequence[Development]) -> list[FamilyTable]:
+def _family_line(
+    study: Study, family: str, method: str, scores: Mapping[str, Any], number: int, kind: str = ""
+) -> MethodLine:
+    counts = _counts(scores)
+    links = _links(study, family, method, counts)
+    return MethodLine(method, counts, scores, number, kind=kind, links=links)
+
+
+def _links(study: Study, scope: str, method: str, counts: Mapping[str, int]) -> dict[str, str]:
+    """Where the configurations of each state stand that a method brought any into."""
+    return {state: targets_address(study, scope, method, state) for state, number in counts.items() if number}
+
+
+def _families(
+    study: Study, folds: Mapping[str, Mapping[str, Any]], developed: Sequence[Development]
+) -> list[FamilyTable]:
     tables = []
     for family, by_method in folds.items():
         first = next(iter(by_method.values()))
@@ -286,11 +306,11 @@ def _families(folds: Mapping[str, Mapping[str, Any]], developed: Sequence[Develo
                 ("memory_failure", "failing"),
             )
         ]
-        lines = [MethodLine(name, _counts(scores), scores, number) for name, scores in by_method.items()]
+        lines = [_family_line(study, family, name, scores, number) for name, scores in by_method.items()]
         for item in developed:
             if family in item.folds:
                 counts = summary(item.folds[family], item.truths)
-                lines.append(MethodLine(item.method, _counts(counts), counts, number, kind=WORD))
+                lines.append(_family_line(study, family, item.method, counts, number, kind=WORD))
         tables.append(
             FamilyTable(family, family_words(family), f"{number} held out: {', '.join(found)}", lines)
         )
