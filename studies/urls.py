@@ -8,6 +8,7 @@ from django.urls.converters import PathConverter, StringConverter
 from studies.views import (
     beside,
     commits,
+    compare,
     configuration,
     configuration_list,
     costs,
@@ -120,6 +121,7 @@ draft_patterns = [
 
 urlpatterns = [
     path("", home.home, name="home"),
+    path("compare/", compare.compare, name="compare"),
     path("drafts/", study_drafts.drafts, name="study-drafts"),
     path("drafts/<int:pk>/", include(draft_patterns)),
     path("health/evidence/", evidence.health, name="health-evidence"),

@@ -19,9 +19,9 @@ from studies.figures.groups import StateGroup, groups_figure
 from studies.figures.panel import PanelTarget, panel_figure
 from studies.models import Configuration, Study
 from studies.services.errors import UNREADABLE
+from studies.services.lead import lead
 from studies.services.life import life
 from studies.services.plan import amendments, protocols
-from studies.services.predictions.lead import lead
 from studies.services.predictions.seals import seal_state
 from studies.services.scores.costs import panel_cost
 from studies.services.scores.development import Development, load_development

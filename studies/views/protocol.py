@@ -8,8 +8,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from studies.services.errors import UNREADABLE
+from studies.services.lead import lead
 from studies.services.plan import amendments, protocols
-from studies.services.predictions.lead import lead
 from studies.services.predictions.recorded import panel_set
 from studies.services.whose_word import protocol_word
 from studies.text.amending import what_decides

@@ -1,4 +1,4 @@
-"""Ten questions that a reviewer brings, each answered by what is visible after at most three clicks from home.
+"""Ten questions of a reviewer, each answered by what is visible after at most three clicks from home.
 
 Published figures: `estimation/results/evaluation.json`, `processes.csv` and `costs.json` of the archive,
 the seal and the scheduler's records there, and the long thread of OpenPipe/ART#848.
