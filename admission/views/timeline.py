@@ -19,7 +19,7 @@ from admission.services.standing import StandingStatus, lifecycle, statuses, thr
 from admission.services.timeline import KINDS, Timeline, comments_per_day, kind_counts
 from admission.views.common import answer, as_of, page_context
 
-PER_PAGE = 50
+PER_PAGE = 40
 MOMENTS = 2_000
 """Moments of one kind that the figure shows at most, the newest; the list below has them all."""
 MOST_CHARACTERS = 200

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
 
 from rlvram_site.ledger.chain import head
 from rlvram_site.marks import MARKS
@@ -144,9 +145,11 @@ def _shown(panel: PanelNumbers, developed: Sequence[Development], query: QueryDi
         figure = panel_figure(targets(rows))
         return {"rows": rows, "panel_figure": figure, **_developed_panel(panel, rows, developed)}
     names = group_names(panel)
+    configurations = reverse("configurations", args=[panel.study.slug])
     page = Paginator(names, GROUPS_PER_PAGE).get_page(query.get("groups"))
     largest = [
-        StateGroup(group.words, group.observed) for group in groups_called(panel, names[:GROUPS_DRAWN])
+        StateGroup(group.words, group.observed, f"{configurations}?{group.query}")
+        for group in groups_called(panel, names[:GROUPS_DRAWN])
     ]
     page.object_list = groups_called(panel, page.object_list)
     return {
