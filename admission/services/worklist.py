@@ -37,7 +37,7 @@ def contradicted(user: Any) -> Iterator[Task]:
     """Refusals beside which something larger ran: a flag, never a class."""
     rows = Witness.objects.filter(contradicted_by__isnull=False).select_related("issue", "contradicted_by")
     for row in rows.order_by("-sort_at", "-pk")[:LISTED]:
-        yield Task(
-            f"{row.issue}: “{row.title}” is contradicted by “{row.contradicted_by.title}”.",
-            row.get_absolute_url(),
-        )
+        other = row.contradicted_by
+        if other is not None:
+            sentence = f"{row.issue}: “{row.title}” is contradicted by “{other.title}”."
+            yield Task(sentence, row.get_absolute_url())

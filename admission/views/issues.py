@@ -51,7 +51,7 @@ def issue_list(request: HttpRequest) -> HttpResponse:
 def issue(request: HttpRequest, owner: str, name: str, number: int, host: str = "") -> HttpResponse:
     """What holds (now, or as of a day), what is open, which heads need a verdict, what was unsafe."""
     found = find_issue(owner, name, number, host)
-    if any(key in request.GET for key in ("kind", "page")):
+    if any(request.GET.get(key) for key in ("kind", "page")):
         # The list of statements stood here once; its addresses go on to lead to it.
         return redirect(f"{reverse('admission-timeline', args=found.address)}?{request.GET.urlencode()}")
     moment = as_of(request)

@@ -63,7 +63,7 @@ class Lead:
 def duration(length: dt.timedelta) -> str:
     """``20 min 22 s``, ``3 d 4 h``: the two largest units, what is left over cut off."""
     seconds = int(length.total_seconds())
-    parts = []
+    parts: list[str] = []
     for unit, size in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
         number, seconds = divmod(seconds, size)
         if number or (parts and len(parts) < 2) or (unit == "s" and not parts):

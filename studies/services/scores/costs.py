@@ -101,8 +101,12 @@ def cost_by_outcome(study: Study) -> list[OutcomeCost]:
             unknown=Count("pk", filter=Q(task_gpu_seconds=None, reserved_gpu_seconds=None)),
         )
     )
-    found = {row.pop("outcome"): row for row in rows}
-    return [OutcomeCost(outcome, **found[outcome]) for outcome in Attempt.Outcome if outcome in found]
+    found = {row["outcome"]: row for row in rows}
+    return [
+        OutcomeCost(outcome, row["attempts"], row["task"], row["reserved"], row["unknown"])
+        for outcome in Attempt.Outcome
+        if (row := found.get(outcome.value)) is not None
+    ]
 
 
 def _total(rows: QuerySet, column: str, besides: Iterable[Any], scope: str) -> dict[str, Any]:
