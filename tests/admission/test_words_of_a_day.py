@@ -105,7 +105,7 @@ def test_a_statement_dated_ahead_is_flagged_and_never_holds(bring, client):
     for day in ("", "2026-03-03", "2026-04-09", "2026-06-01"):
         page = shown(client, day, part="")
         assert "Open: half solved, since March 2, 2026" in page
-    assert "“all solved.” is dated" in shown(client)
+    assert "“all solved.” is dated" in shown(client, part="")
     assert "dated ahead: never what holds" in shown(client, kind="status")
 
 
