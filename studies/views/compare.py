@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -87,13 +87,13 @@ def _offered(kind: str) -> list[tuple[str, str]]:
             )
             for item in sets
         ]
+    found: Iterable[tuple[str, str, str]]
     if kind == "configuration":
         planned = Configuration.objects.filter(study__isnull=False).order_by("study", "configuration_id")
         found = planned.values_list("study__slug", "configuration_id", "workload_name")[:OFFERED]
     else:
-        found = Attempt.objects.order_by("study", "pk").values_list(
-            "study__slug", "invocation_id", "outcome"
-        )[:OFFERED]
+        attempts = Attempt.objects.order_by("study", "pk")
+        found = attempts.values_list("study__slug", "invocation_id", "outcome")[:OFFERED]
     return [(f"{owner}/{name}", words.replace("_", " ")) for owner, name, words in found]
 
 

@@ -54,7 +54,7 @@ def scopes_of(study: Study) -> dict[str, list[str]]:
 
 
 def behind_panel(
-    study: Study, numbers: PanelNumbers, method: str, state: str, number: object, per_page: int
+    study: Study, numbers: PanelNumbers, method: str, state: str, number: str | None, per_page: int
 ) -> Behind:
     """Of the panel, whatever its size: the database finds and counts them."""
     sets = [numbers.prediction_set, *(s for s in development_sets(study) if s.fold == PANEL)]
@@ -70,7 +70,7 @@ def behind_panel(
     by_pk = {
         line.configuration.pk: line for line in lines(numbers, [cell.configuration_id for cell in shown])
     }
-    page.object_list = [
+    answered = [
         Answered(
             line.configuration,
             cell.predicted,
@@ -84,11 +84,12 @@ def behind_panel(
         for cell in shown
         for line in [by_pk[cell.configuration_id]]
     ]
-    return Behind(page, sum(counts.values()), counts)
+    shown_page: Page[Answered] = Page(answered, page.number, page.paginator)  # type: ignore[arg-type]
+    return Behind(shown_page, sum(counts.values()), counts)
 
 
 def behind_family(
-    study: Study, family: str, method: str, state: str, number: object, per_page: int
+    study: Study, family: str, method: str, state: str, number: str | None, per_page: int
 ) -> Behind:
     """Of one held-out family, whose targets have all been measured."""
     scope = next(item for item in load_scopes(study, None, load_development(study)) if item.family == family)
