@@ -115,7 +115,7 @@ def behind_family(
     counts = {name: sum(row.state == name for row in rows) for name in MARKS}
     chosen: Sequence[Answered] = [row for row in rows if row.state == state] if state else rows
     return Behind(
-        Paginator(chosen, per_page).get_page(number),  # type: ignore[arg-type]
+        Paginator(chosen, per_page).get_page(number),
         len(rows),
         {name: n for name, n in counts.items() if n},
     )
