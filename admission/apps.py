@@ -8,3 +8,7 @@ class AdmissionConfig(AppConfig):
 
     def ready(self) -> None:
         import admission.sync.jobs  # noqa: F401 - its kind of job becomes known
+        from admission.services import worklist
+        from rlvram_site.waiting import add_source
+
+        add_source(worklist.waiting, worklist.contradicted)

@@ -2,12 +2,13 @@
 
 from django.urls import path
 
-from admission.views import conformance, estimates, issues, proposals, recording, records, tracking
+from admission.views import conformance, estimates, issues, proposals, recording, records, timeline, tracking
 
 ISSUE = "<str:owner>/<str:name>/<int:number>/"
 PAGES = (
     ("", issues.issue, "admission-issue"),
     ("changes/", records.changes, "admission-changes"),
+    ("timeline/", timeline.timeline, "admission-timeline"),
     ("witnesses/", records.witnesses, "admission-witnesses"),
     ("receipts/", records.receipts, "admission-receipts"),
     ("proposals/", proposals.proposals, "admission-proposals"),

@@ -54,11 +54,11 @@ MARKS: dict[str, Mark] = {
         "approved, unscored", GREEN, "◍", "circle-open-dot", pattern="/", short="unscored"
     ),
     "approved_unscored_known_failure": Mark(
-        "approved, unscored, one failure known", GREEN, "◍✕", "circle-x-open",
+        "approved, unscored, failure known", GREEN, "◍✕", "circle-x-open",
         pattern="/", line=VERMILION, short="unscored, failure known",
     ),
     "approved_unscored_known_exceedance": Mark(
-        "approved, unscored, one exceedance known", GREEN, "◍▲", "circle-cross-open",
+        "approved, unscored, exceedance known", GREEN, "◍▲", "circle-cross-open",
         pattern="/", line=ORANGE, short="unscored, exceedance known",
     ),
     "rejected_unscored": Mark(

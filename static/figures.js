@@ -80,6 +80,12 @@
     return [data, { dragmode: false, ...layout, template: template(styles), width, autosize: false }];
   }
 
+  /* Whether no axis can be moved. */
+  function isFixed(layout) {
+    const axes = Object.entries(layout).filter(([key]) => /^[xy]axis\d*$/.test(key));
+    return axes.length > 0 && axes.every(([, axis]) => axis.fixedrange);
+  }
+
   async function draw(element, figure, width = element.clientWidth) {
     if (!figures.has(element)) element.replaceChildren(); // what stood there for a browser without scripts
     if (figure) figures.set(element, figure);
@@ -87,9 +93,16 @@
     const [data, layout] = prepared(figures.get(element), width);
     const name = element.closest("figure")?.id || "figure";
     // SVG: a vector, and no picture has to be loaded from a blob, which the policy refuses.
-    const config = { ...CONFIG, toImageButtonOptions: { format: "svg", filename: name } };
+    const config = {
+      ...CONFIG,
+      displayModeBar: isFixed(layout) ? false : "hover", // its buttons would do nothing and be stops for Tab
+      toImageButtonOptions: { format: "svg", filename: name },
+    };
     await window.Plotly.react(element, data, layout, config);
     element.dataset.width = String(width);
+    if (!element.dataset.ready) {
+      element.dispatchEvent(new CustomEvent("figuredrawn", { bubbles: true, detail: figures.get(element) }));
+    }
     element.dataset.ready = "true";
   }
 
@@ -126,6 +139,6 @@
     });
   }
 
-  window.siteFigures = { draw };
+  window.siteFigures = { draw, figureOf: (element) => figures.get(element) };
   start();
 })();

@@ -6,7 +6,9 @@ from django.urls import include, path, register_converter
 from django.urls.converters import PathConverter, StringConverter
 
 from studies.views import (
+    beside,
     commits,
+    compare,
     configuration,
     configuration_list,
     costs,
@@ -25,6 +27,7 @@ from studies.views import (
     protocol,
     refusals,
     study_drafts,
+    targets,
     transfer,
     transfer_submissions,
     unscored,
@@ -73,6 +76,8 @@ study_patterns = [
     path("history.csv", downloads.history_csv, name="history-csv"),
     path("what-if/", what_if.what_if, name="what-if"),
     path("methods/", methods.methods, name="methods"),
+    path("targets/", targets.targets, name="targets"),
+    path("beside-parent/", beside.beside, name="beside"),
     path("methods/<slug:name>/", methods.method, name="method"),
 ]
 
@@ -118,6 +123,7 @@ draft_patterns = [
 
 urlpatterns = [
     path("", home.home, name="home"),
+    path("compare/", compare.compare, name="compare"),
     path("drafts/", study_drafts.drafts, name="study-drafts"),
     path("drafts/<int:pk>/", include(draft_patterns)),
     path("health/evidence/", evidence.health, name="health-evidence"),

@@ -35,6 +35,7 @@ class Moment:
     whole_day: bool = True
     muted: bool = False
     current: bool = False
+    link: str = ""
 
 
 def timeline_figure(
@@ -93,7 +94,10 @@ def timeline_figure(
             "ticktext": [LANE_WORDS[lane] for lane in lanes], "range": [-0.6, len(lanes) - 0.4],
             "fixedrange": True, "zeroline": False, "automargin": True,
         },
-        meta={"narrow": {"dragmode": False, "yaxis": {"tickfont": {"size": 11}}, "xaxis": {"nticks": 4}}},
+        meta={
+            "data": _data(moments, comments),
+            "narrow": {"dragmode": False, "yaxis": {"tickfont": {"size": 11}}, "xaxis": {"nticks": 4}},
+        },
     )  # fmt: skip
     return figure
 
@@ -115,7 +119,20 @@ def _lane(figure: go.Figure, lane: str, here: Sequence[Moment], y: int, muted: b
         },
         hovertext=[f"{plain(m.when)}<br>{plain(m.title, 110)}" for m in here],
         hovertemplate="%{hovertext}<extra></extra>",
+        meta={"links": [m.link for m in here]},
     )
+
+
+def _data(moments: Sequence[Moment], comments: Sequence[tuple[dt.date, int]]) -> dict:
+    """The same in a table, newest first."""
+    shown = sorted(moments, key=lambda moment: moment.at, reverse=True)
+    rows = [[m.day.isoformat(), LANE_WORDS[m.lane], m.title, "superseded" if m.muted else ""] for m in shown]
+    rows += [[day.isoformat(), LANE_WORDS["comment"], f"{number} comments", ""] for day, number in comments]
+    return {
+        "columns": ["Day", "Kind", "What", "Standing"],
+        "rows": rows,
+        "links": [m.link for m in shown] + [""] * len(comments),
+    }
 
 
 def _spread(moments: Sequence[Moment]) -> list[dt.datetime]:

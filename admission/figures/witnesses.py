@@ -1,169 +1,157 @@
-"""Each admission decision on its own line: predicted, usable, and what was measured. Logarithmic, GiB."""
+"""By how much each admission decision missed: one bar for each, from zero, linear, GiB, sorted.
+
+Admissions and refusals have scales of their own: a refusal may be hundreds of GiB off.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from math import log10
-from typing import Any
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
 from admission.figures.words import plain
 from admission.marks import CLASS_MARKS
-from rlvram_site.marks import GREY, VERMILION
+from rlvram_site.marks import GREY
 
 GIB = 2**30
-SHORT = 40
-"""Characters of a name on a phone."""
-
-ROW = 44
-"""Pixels of one decision: its name above, its line below."""
+ROW = 44  # px of one decision: its name above, its bar below
+HEAD = 36  # px of a group's title
+FOOT = 40  # px of a group's axis
+LONG, SHORT = 78, 38
+"""Characters of a name on a wide page and on a phone."""
+TITLES = {
+    False: "Admitted: right of zero it took more than it was given",
+    True: "Refused: how far the requirement was above what was usable",
+}
+SHORT_TITLES = {False: "Admitted: right of zero it took more", True: "Refused: required above usable"}
 
 
 @dataclass(frozen=True)
-class DecisionLine:
-    """One decision. Sizes are bytes; ``measured`` compares with ``predicted``, ``totals`` does not."""
+class DecisionGap:
+    """One decision. ``size`` is bytes; ``is_bound``: it may be less; ``link`` is its own page."""
 
     title: str
     class_name: str
-    under_estimated: bool = False
-    predicted: int | None = None
-    usable: int | None = None
-    measured: Sequence[int] = field(default_factory=tuple)
-    totals: Sequence[int] = field(default_factory=tuple)
-    failed_request: int | None = None
-    remark: str = ""
+    refused: bool
+    size: int
+    against: str
+    is_bound: bool
+    link: str
 
     @property
-    def sizes(self) -> list[int]:
-        given = (self.predicted, self.usable, self.failed_request, *self.measured, *self.totals)
-        return [size for size in given if size]
+    def gib(self) -> float:
+        return self.size / GIB
+
+    @property
+    def words(self) -> str:
+        """``+0.940 GiB (1,009,317,315 B) short: …``."""
+        bound = "at most " if self.is_bound else ""
+        return f"{bound}{self.gib:+,.3f} GiB"
 
 
-def witnesses_figure(lines: Sequence[DecisionLine]) -> go.Figure:
-    """``lines`` from top to bottom, grouped by class in the order of the marks."""
-    order = list(CLASS_MARKS)
-    rows = sorted(lines, key=lambda line: order.index(line.class_name))
-    sizes = [size / GIB for line in rows for size in line.sizes] or [1.0]
-    low, high = min(sizes) / 2, max(sizes) * 2
-    figure = go.Figure()
-    y = [-place for place in range(len(rows))]
-    _usable(figure, rows, y, low)
-    _spans(figure, rows, y)
-    predicted = [(line.predicted / GIB, at) for line, at in zip(rows, y, strict=True) if line.predicted]
-    _points(figure, "predicted", predicted, "line-ns-open", "var(--text)", 15, 3)
-    totals = [(size / GIB, at) for line, at in zip(rows, y, strict=True) for size in line.totals]
-    _points(figure, "measured total, not comparable", totals, "circle-open", "var(--muted)", 9, 2)
-    for name, mark in CLASS_MARKS.items():
-        points = [
-            (size / GIB, at)
-            for line, at in zip(rows, y, strict=True)
-            for size in line.measured
-            if (name == "under_estimated") == line.under_estimated
-            and name in (line.class_name, "under_estimated")
-        ]
-        label = "measured above the prediction" if name == "under_estimated" else "measured"
-        colour = "var(--quiet)" if mark.colour == GREY else mark.colour
-        _points(figure, label, points, mark.symbol, colour, 11, 1)
-    failed = [
-        (line.failed_request / GIB, at) for line, at in zip(rows, y, strict=True) if line.failed_request
+def gaps_figure(gaps: Sequence[DecisionGap]) -> go.Figure:
+    """Two groups, one below the other, each on its own linear scale; the largest gap is on top."""
+    groups = [
+        sorted((gap for gap in gaps if gap.refused == refused), key=lambda gap: -gap.size)
+        for refused in (False, True)
     ]
-    _points(figure, "request that failed", failed, "x", VERMILION, 11, 1)
-    labels = [_label(line, at) for line, at in zip(rows, y, strict=True)]
+    shown = [group for group in groups if group]
+    heights = [HEAD + ROW * len(group) + FOOT for group in shown]
+    total = sum(heights)
+    figure = go.Figure()
+    layout: dict = {"annotations": []}
+    narrow: dict = {"annotations": []}
+    top = 1.0
+    for index, (group, height) in enumerate(zip(shown, heights, strict=True)):
+        suffix = "" if index == 0 else str(index + 1)
+        bottom = top - height / total
+        room = [bottom + FOOT / total, top - HEAD / total]
+        _bars(figure, group, suffix)
+        layout[f"xaxis{suffix}"] = {
+            "anchor": f"y{suffix}", "zeroline": True, "zerolinewidth": 2, "fixedrange": True,
+            "range": _range(group), "title": {"text": "GiB", "standoff": 4}, "nticks": 7, "tickformat": ",",
+        }  # fmt: skip
+        layout[f"yaxis{suffix}"] = {
+            "anchor": f"x{suffix}", "domain": room, "range": [len(group) - 0.45, -0.75], "visible": False,
+            "fixedrange": True,
+        }  # fmt: skip
+        for place, characters, titles in ((layout, LONG, TITLES), (narrow, SHORT, SHORT_TITLES)):
+            place["annotations"].append(_title(titles[group[0].refused], top))
+            place["annotations"] += [_label(gap, y, suffix, characters) for y, gap in enumerate(group)]
+        top = bottom
     figure.update_layout(
         template=None,
-        height=ROW * len(rows) + 120,
-        margin={"l": 8, "r": 12, "t": 10, "b": 46},
-        xaxis={
-            "type": "log", "range": [log10(low), log10(high)], "title": {"text": "GiB, logarithmic"},
-            "fixedrange": True, "dtick": 1,
-        },
-        yaxis={"visible": False, "range": [-len(rows) + 0.25, 0.95], "fixedrange": True},
-        legend={"orientation": "h", "y": -60 / (ROW * len(rows) + 10), "yanchor": "top", "x": 0},
-        bargap=0.72,
-        annotations=labels,
-        meta={
-            "narrow": {"annotations": [_label(line, at, SHORT) for line, at in zip(rows, y, strict=True)]},
-        },
-    )  # fmt: skip
+        height=total or HEAD,
+        margin={"l": 8, "r": 12, "t": 4, "b": 8},
+        showlegend=False,
+        meta={"narrow": narrow, "data": _data(shown)},
+        **layout,
+    )
     return figure
 
 
-def _usable(figure: go.Figure, rows: Sequence[DecisionLine], y: Sequence[int], low: float) -> None:
-    """Usable memory as a bar; hatched where the decision is unscored."""
-    for hatched in (False, True):
-        found = [
-            (line.usable / GIB, at)
-            for line, at in zip(rows, y, strict=True)
-            if line.usable and bool(CLASS_MARKS[line.class_name].pattern) == hatched
-        ]
-        if found:
-            figure.add_bar(
-                orientation="h", x=[size - low for size, _ in found], base=low, y=[at for _, at in found],
-                name="usable, decision unscored" if hatched else "usable",
-                marker={
-                    "color": "var(--grid)", "line": {"color": "var(--muted)", "width": 1},
-                    "pattern": {"shape": "/" if hatched else "", "fgcolor": "var(--muted)", "size": 6},
-                },
-                customdata=[[size] for size, _ in found],
-                hovertemplate="usable %{customdata[0]:.3f} GiB<extra></extra>",
-            )  # fmt: skip
-
-
-def _spans(figure: go.Figure, rows: Sequence[DecisionLine], y: Sequence[int]) -> None:
-    xs: list[float | None] = []
-    ys: list[int | None] = []
-    for line, at in zip(rows, y, strict=True):
-        if len(line.sizes) > 1:
-            xs += [min(line.sizes) / GIB, max(line.sizes) / GIB, None]
-            ys += [at, at, None]
-    figure.add_scatter(
-        x=xs,
-        y=ys,
-        mode="lines",
-        line={"color": "var(--muted)", "width": 1},
-        hoverinfo="skip",
-        showlegend=False,
+def _bars(figure: go.Figure, group: Sequence[DecisionGap], suffix: str) -> None:
+    marks = [CLASS_MARKS[gap.class_name] for gap in group]
+    colours = ["var(--quiet)" if mark.colour == GREY else mark.colour for mark in marks]
+    figure.add_bar(
+        orientation="h",
+        xaxis=f"x{suffix}",
+        yaxis=f"y{suffix}",
+        name=TITLES[group[0].refused],
+        x=[gap.gib for gap in group],
+        y=list(range(len(group))),
+        width=0.34,
+        marker={
+            "color": colours,
+            "line": {"color": colours, "width": 1.5},
+            "pattern": {
+                "shape": [
+                    "/" if gap.is_bound or mark.pattern else ""
+                    for gap, mark in zip(group, marks, strict=True)
+                ],
+                "solidity": 0.3,
+                "size": 7,
+            },
+        },
+        hovertext=[f"{plain(gap.title)}<br>{gap.words}, {gap.size:,} B<br>{gap.against}" for gap in group],
+        hovertemplate="%{hovertext}<extra></extra>",
+        meta={"links": [gap.link for gap in group]},
     )
 
 
-def _points(
-    figure: go.Figure,
-    name: str,
-    points: list[tuple[float, int]],
-    symbol: str,
-    colour: str,
-    size: int,
-    edge: int,
-) -> None:
-    if points:
-        figure.add_scatter(
-            x=[x for x, _ in points],
-            y=[at for _, at in points],
-            mode="markers",
-            name=name,
-            marker={
-                "symbol": symbol,
-                "color": colour,
-                "size": size,
-                "line": {"color": colour, "width": edge},
-            },
-            hovertemplate=f"{name} %{{x:.3f}} GiB<extra></extra>",
-        )
+def _range(group: Sequence[DecisionGap]) -> list[float]:
+    """From the smallest to the largest gap, zero among them, with room for what is drawn at the ends."""
+    low, high = min(0.0, *(gap.gib for gap in group)), max(0.0, *(gap.gib for gap in group))
+    room = 0.03 * ((high - low) or 1)
+    return [low - room, high + room]
 
 
-def _label(line: DecisionLine, y: int, length: int = 60) -> dict[str, Any]:
-    """The decision's name above its line; a short one leaves the class to its mark."""
-    flagged = "under_estimated" if line.under_estimated else line.class_name
-    mark = CLASS_MARKS[flagged]
-    parts = [f"{mark.glyph} <b>{plain(line.title, length)}</b>"]
-    if length > SHORT:
-        parts.append(
-            CLASS_MARKS[line.class_name].word + (", under-estimated" if line.under_estimated else "")
-        )
-        parts += [plain(line.remark)] if line.remark else [] if line.sizes else ["no sizes stated"]
+def _title(text: str, top: float) -> dict:
     return {
-        "x": 0, "xref": "paper", "xanchor": "left", "y": y, "yshift": 15, "showarrow": False, "align": "left",
-        "text": " · ".join(parts), "font": {"size": 12}, "bgcolor": "var(--surface)", "borderpad": 1,
+        "x": 0, "xref": "paper", "xanchor": "left", "y": top, "yref": "paper", "yanchor": "top",
+        "showarrow": False, "align": "left", "text": f"<b>{text}</b>", "font": {"size": 13},
     }  # fmt: skip
+
+
+def _label(gap: DecisionGap, y: int, suffix: str, characters: int) -> dict:
+    """The decision's mark, name and gap above its bar."""
+    mark = CLASS_MARKS[gap.class_name]
+    return {
+        "x": 0, "xref": f"x{suffix} domain", "xanchor": "left", "y": y - 0.2, "yref": f"y{suffix}",
+        "yanchor": "bottom", "showarrow": False, "align": "left", "font": {"size": 12},
+        "bgcolor": "var(--surface)", "borderpad": 1,
+        "text": f"{mark.glyph} <b>{plain(gap.title, characters - 16)}</b> · {gap.words}",
+    }  # fmt: skip
+
+
+def _data(groups: Sequence[Sequence[DecisionGap]]) -> dict:
+    rows = [gap for group in groups for gap in group]
+    return {
+        "columns": ["Decision", "Class", "Gap in GiB", "Gap in bytes", "What it is"],
+        "rows": [
+            [gap.title, CLASS_MARKS[gap.class_name].word, round(gap.gib, 6), gap.size, gap.against]
+            for gap in rows
+        ],
+        "links": [gap.link for gap in rows],
+    }

@@ -129,6 +129,12 @@ class ChangeRow:
         return self.current is not None and not self.standing_verdict
 
     @property
+    def needs_verdict(self) -> bool:
+        """Whether somebody would have to give a verdict before one stands for it: it is not closed, and none
+        stands for its current head, stated or not."""
+        return not self.is_closed and not self.standing_verdict
+
+    @property
     def merged_sha(self) -> str:
         return next((row.merged_sha for row in reversed(self.stated) if row.merged_sha), "")
 

@@ -46,6 +46,19 @@ from admission.services.witnesses import ClassCounts, counts, scored_of, scored_
 
 
 @dataclass(frozen=True)
+class NeedingVerdict:
+    """Changes without a standing verdict that are ``open`` or ``merged``: with a stated head, and without."""
+
+    state: str
+    rows: list[ChangeRow]
+    without_head: list[ChangeRow]
+
+    @property
+    def total(self) -> int:
+        return len(self.rows) + len(self.without_head)
+
+
+@dataclass(frozen=True)
 class Overview:
     """What holds about an issue (as of a moment, if one is asked for)."""
 
@@ -73,6 +86,21 @@ class Overview:
     def without_verdict(self) -> list[ChangeRow]:
         """Changes that have a head for which no verdict stands, and that are not closed."""
         return [row for row in self.changes if row.lacks_verdict and not row.is_closed]
+
+    @property
+    def needing(self) -> list[NeedingVerdict]:
+        """Changes for which no verdict stands, those that can still be reviewed apart from merged ones."""
+        rows = [row for row in self.changes if row.needs_verdict]
+        still = [row for row in rows if not row.is_merged]
+        merged = [row for row in rows if row.is_merged]
+        return [
+            NeedingVerdict(
+                "open", [row for row in still if row.current], [r for r in still if not r.current]
+            ),
+            NeedingVerdict(
+                "merged", [row for row in merged if row.current], [r for r in merged if not r.current]
+            ),
+        ]
 
     @property
     def sentence(self) -> str:

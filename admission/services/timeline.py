@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Count, QuerySet, Value
+from django.db.models import Count, Q, QuerySet, Value
 from django.db.models.functions import Substr
 
 from admission.models import (
@@ -37,6 +37,9 @@ from admission.services.standing import (
     worded_by,
     words_are_kept,
 )
+
+MOST_WORDS = 8
+"""Words of a search that count; the rest is left out."""
 
 BODY_SHOWN = 20_000
 """Characters of a body that a list shows; the statement's own page has more, its text address all."""
@@ -100,9 +103,37 @@ class Entry:
         )
 
 
-def _rows(issue: TrackedIssue, kind: str, as_of: AsOf) -> QuerySet[Any]:
+# Where the words of each kind stand. A comment's and a status update's later wordings count as well.
+_SEARCHED = {
+    "status": ("claim", "body", "signed_name", "account"),
+    "issue": ("cause", "before", "after"),
+    "head": ("sha", "merged_sha", "note", "change__title", "change__number"),
+    "review": ("head_sha", "reviewer", "verdict", "note", "carry_reason", "change__title", "change__number"),
+    "witness": ("title", "note", "model_name", "hardware", "policy_revision"),
+    "correction": ("target", "text"),
+    "comment": ("body", "signed_name", "account"),
+    "event": ("event", "account"),
+    "question": ("text",),
+    "related": ("repository", "number", "title", "why_separate"),
+}
+
+
+def _with_words(rows: QuerySet[Any], issue: TrackedIssue, kind: str, words: str) -> QuerySet[Any]:
+    """Those in which each of the words occurs; ``#898`` is a number, wherever one stands."""
     model, _ = KINDS[kind]
-    rows = until(issue.rows(model), as_of)
+    for word in words.split()[:MOST_WORDS]:
+        said = Q(*((f"{name}__icontains", word.lstrip("#")) for name in _SEARCHED[kind]), _connector=Q.OR)
+        found = said
+        if kind in ("comment", "status"):
+            revised = issue.rows(model).filter(said, revises__isnull=False)
+            found = said | Q(pk__in=revised.order_by().values("revises"))
+        rows = rows.filter(found)
+    return rows
+
+
+def _rows(issue: TrackedIssue, kind: str, as_of: AsOf, words: str = "") -> QuerySet[Any]:
+    model, _ = KINDS[kind]
+    rows = _with_words(until(issue.rows(model), as_of), issue, kind, words)
     if kind == "comment":
         return rows.filter(kind=ThreadItem.Kind.COMMENT, revises__isnull=True)
     if kind == "event":
@@ -115,14 +146,14 @@ def _rows(issue: TrackedIssue, kind: str, as_of: AsOf) -> QuerySet[Any]:
 class Timeline:
     """The entries of an issue, newest first, as Django's paginator wants them: ``count`` and slices."""
 
-    def __init__(self, issue: TrackedIssue, as_of: AsOf = None, kind: str = "") -> None:
-        self.issue, self.as_of = issue, as_of
+    def __init__(self, issue: TrackedIssue, as_of: AsOf = None, kind: str = "", words: str = "") -> None:
+        self.issue, self.as_of, self.words = issue, as_of, words
         self.kinds = [kind] if kind in KINDS else list(KINDS)
         self._standing: list[StandingStatus] | None = None
 
     def _merged(self) -> Any:
         parts = [
-            _rows(self.issue, kind, self.as_of)
+            _rows(self.issue, kind, self.as_of, self.words)
             .order_by()
             .annotate(part=Value(kind))
             .values_list("part", "pk", "sort_at")
@@ -144,7 +175,7 @@ class Timeline:
         rows = {(kind, row.pk): row for kind, pks in wanted.items() for row in _loaded(kind, pks)}
         said = corrections(self.issue, self.as_of)
         standing = {s.original.pk: s for s in statuses(self.issue, self.as_of)} if "status" in wanted else {}
-        words = self._words([rows["comment", pk] for pk in wanted.get("comment", [])])
+        words = self._worded([rows["comment", pk] for pk in wanted.get("comment", [])])
         texts = self._texts(
             [standing[pk].update.pk for pk in wanted.get("status", [])], [row.pk for row in words.values()]
         )
@@ -164,7 +195,7 @@ class Timeline:
             entries.append(entry)
         return entries
 
-    def _words(self, comments: list[ThreadItem]) -> dict[int, ThreadItem]:
+    def _worded(self, comments: list[ThreadItem]) -> dict[int, ThreadItem]:
         """The row that words each comment, as it was seen or dated by then."""
         words = {row.pk: row for row in comments}
         if not words:
@@ -211,10 +242,10 @@ def comments_per_day(issue: TrackedIssue, as_of: AsOf = None) -> list[tuple[dt.d
     )
 
 
-def kind_counts(issue: TrackedIssue, as_of: AsOf = None) -> dict[str, int]:
+def kind_counts(issue: TrackedIssue, as_of: AsOf = None, words: str = "") -> dict[str, int]:
     """How many entries of each kind there are, without the kinds that have none."""
     parts = [
-        _rows(issue, kind, as_of).order_by().annotate(part=Value(kind)).values_list("part", "pk")
+        _rows(issue, kind, as_of, words).order_by().annotate(part=Value(kind)).values_list("part", "pk")
         for kind in KINDS
     ]
     counted = Counter(kind for kind, _ in parts[0].union(*parts[1:], all=True))

@@ -22,6 +22,7 @@ from rlvram_site.as_of import AsOfError, as_of_text, is_end_of_day, parse_as_of
 PAGES = (
     ("admission-issue", "What holds"),
     ("admission-changes", "Changes and reviews"),
+    ("admission-timeline", "Timeline"),
     ("admission-witnesses", "Witnesses"),
     ("admission-receipts", "Receipts"),
     ("admission-proposals", "Proposals"),

@@ -7,37 +7,27 @@ from typing import Any
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from admission.figures.timeline import Moment, timeline_figure
-from admission.figures.witnesses import witnesses_figure
+from admission.figures.witnesses import gaps_figure
 from admission.forms_list import IssueListForm
-from admission.models import Correction, RecordedReplay, StatusUpdate, TrackedIssue, Witness
-from admission.services.changes import ChangeRow, change_rows
+from admission.models import RecordedReplay, Review, StatusUpdate, TrackedIssue, Witness
+from admission.services.changes import change_rows
 from admission.services.facts import later_facts, with_facts
+from admission.services.gaps import gap, unsafe
 from admission.services.identity import addresses, find_issue
-from admission.services.overview import Overview, overview
-from admission.services.standing import (
-    corrections,
-    stated_days,
-    statuses,
-    thread_count,
-    until,
-    worded_by,
-    words_are_kept,
-)
+from admission.services.overview import overview
+from admission.services.standing import corrections, stated_days, statuses, until, worded_by, words_are_kept
 from admission.services.summaries import summaries
-from admission.services.timeline import KINDS, Timeline, comments_per_day, find_statement, kind_counts
+from admission.services.timeline import find_statement
 from admission.services.witnesses import counts, scored_witnesses
 from admission.views.common import answer, as_of, page_context, short_facts
 from admission.views.estimates import candidates
-from admission.views.records import classes, decision_lines
+from admission.views.records import classes, decision_gaps
 
-PER_PAGE = 50
 ISSUES_PER_PAGE = 25
-MOMENTS = 2_000
-"""Moments of one kind that the figure shows at most, the newest; the list below has them all."""
 
 
 @require_safe
@@ -59,15 +49,15 @@ def issue_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def issue(request: HttpRequest, owner: str, name: str, number: int, host: str = "") -> HttpResponse:
-    """What holds (now, or as of a day), what is open, changes, witnesses, and everything in time."""
+    """What holds (now, or as of a day), what is open, which heads need a verdict, what was unsafe."""
     found = find_issue(owner, name, number, host)
+    if any(request.GET.get(key) for key in ("kind", "page")):
+        # The list of statements stood here once; its addresses go on to lead to it.
+        return redirect(f"{reverse('admission-timeline', args=found.address)}?{request.GET.urlencode()}")
     moment = as_of(request)
     view = overview(found, moment.moment)
-    changes = change_rows(found, moment.moment)
     witnesses = scored_witnesses(found, moment.moment)
-    kind = request.GET.get("kind", "")
-    entries: Any = Timeline(found, moment.moment, kind)
-    page = Paginator(entries, PER_PAGE).get_page(request.GET.get("page"))
+    gaps = decision_gaps(witnesses)
     current_body = ""
     if view.current is not None:
         current_body = StatusUpdate.objects.values_list("body", flat=True).get(pk=view.current.update.pk)
@@ -79,55 +69,16 @@ def issue(request: HttpRequest, owner: str, name: str, number: int, host: str = 
             "view": view,
             "addresses": addresses(found),
             "current_body": current_body,
-            "changes": changes,
-            "columns": range(1, max((len(row.heads) for row in changes), default=0) + 1),
+            "needing": view.needing,
             "witnesses": witnesses,
             "classes": classes(counts(witnesses)),
-            "witness_figure": witnesses_figure(decision_lines(witnesses)) if witnesses else None,
-            "figure": _figure(found, view, changes, moment.moment),
-            "count": thread_count(found),
-            "timeline": page,
-            "kind": kind if kind in KINDS else "",
-            "kinds": [
-                (name, KINDS[name][1], number) for name, number in kind_counts(found, moment.moment).items()
-            ],
+            "unsafe": unsafe(witnesses),
+            "drawn": len(gaps),
+            "figure": gaps_figure(gaps) if gaps else None,
             "days": stated_days(found)[:40],
             "related": until(found.relatedissue_rows.all(), moment.moment).order_by("repository", "number"),
         },
     )
-
-
-def _figure(issue: TrackedIssue, view: Overview, changes: list[ChangeRow], day: dt.datetime | None) -> Any:
-    moments = [
-        _moment("status", s.update, s.claim, muted=not s.current, current=s.current)
-        for s in view.standing[:MOMENTS]
-    ]
-    moments += [
-        _moment("issue", event, f"{event.get_kind_display()} {event.after}") for event in view.life.events
-    ]
-    for row in changes:
-        for head in row.stated:
-            what = f"{row.change.label} {head.sha[:8]} {head.get_state_display()}"
-            moments.append(_moment("head", head, what, muted=head is not row.state))
-        for head_ in row.heads:
-            for given in head_.verdicts:
-                review = given.review
-                said = f"{review.get_verdict_display()} by {review.reviewer}"
-                what = f"{row.change.label} {review.head_sha[:8]}: {said}"
-                moments.append(_moment("review", review, what, muted=not given.stands))
-    for model, lane in ((Correction, "correction"), (Witness, "witness")):
-        rows = until(issue.rows(model), day).order_by("-sort_at", "-id")
-        moments += [
-            _moment(lane, row, row.text if isinstance(row, Correction) else row.title)
-            for row in rows[:MOMENTS]
-        ]
-    return timeline_figure(moments, comments_per_day(issue, day), day)
-
-
-def _moment(lane: str, row: Any, title: str, *, muted: bool = False, current: bool = False) -> Moment:
-    whole_day = row.stated_precision in ("day", "unknown")
-    when = row.stated_words or row.stated_day.isoformat()
-    return Moment(lane, title, when, row.sort_at, row.stated_day, whole_day, muted, current)
 
 
 @require_safe
@@ -170,8 +121,26 @@ def statement(
             "kept": words_are_kept(row, moment.moment),
             "has_text": hasattr(row, "body"),
             "candidates": candidates(row.results) if isinstance(row, RecordedReplay) else [],
+            **_beside(found, row, moment.moment),
         },
     )
+
+
+def _beside(issue: TrackedIssue, row: Any, day: dt.datetime | None) -> dict[str, Any]:
+    """What the lists show beside a witness or a review, so that its own page shows no less."""
+    if isinstance(row, Witness):
+        found = next((item for item in scored_witnesses(issue, day) if item.witness.pk == row.pk), None)
+        return {"scored": found, "gap": gap(found) if found else None}
+    if isinstance(row, Review):
+        given = (
+            (change, head, given)
+            for change in change_rows(issue, day)
+            for head in change.heads
+            for given in head.verdicts
+            if given.review.pk == row.pk
+        )
+        return {"given": next(given, None)}
+    return {}
 
 
 @require_safe

@@ -9,8 +9,9 @@ from django.db.models.functions import Length
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from admission.figures.witnesses import DecisionLine, witnesses_figure
-from admission.services.changes import change_rows
+from admission.figures.witnesses import DecisionGap, gaps_figure
+from admission.services.changes import ChangeRow, GivenVerdict, Head, change_rows
+from admission.services.gaps import UNSAFE, gap, unsafe
 from admission.services.identity import find_issue
 from admission.services.standing import until
 from admission.services.witnesses import ClassCounts, ScoredWitness, WitnessClass, counts, scored_witnesses
@@ -32,13 +33,26 @@ def changes(request: HttpRequest, owner: str, name: str, number: int, host: str 
         {
             **page_context(issue, "admission-changes", moment),
             "changes": rows,
+            "with_heads": [row for row in rows if row.heads],
+            "without_heads": [row for row in rows if not row.heads],
+            "findings": [(row, found) for row in rows if (found := _with_reasons(row))],
             "columns": range(1, max((len(row.heads) for row in rows), default=0) + 1),
             "heads": sum(len(row.heads) for row in rows),
-            "without_verdict": sum(1 for head in current if not head.verdict),
+            "without_verdict": sum(row.lacks_verdict for row in rows),
             "with_head": len(current),
             "withdrawn": [g for row in rows for head in row.heads for g in head.verdicts if g.withdrawn_by],
         },
     )
+
+
+def _with_reasons(row: ChangeRow) -> list[tuple[Head, GivenVerdict]]:
+    """The reviews of a change that say more than their verdict, each with its head."""
+    return [
+        (head, given)
+        for head in row.heads
+        for given in head.verdicts
+        if given.review.findings or given.review.note or given.withdrawn_by
+    ]
 
 
 @require_safe
@@ -48,18 +62,26 @@ def witnesses(request: HttpRequest, owner: str, name: str, number: int, host: st
     moment = as_of(request)
     rows = scored_witnesses(issue, moment.moment)
     counted = counts(rows)
-    order = list(WitnessClass)
+    gaps = decision_gaps(rows)
     return answer(
         request,
         "admission/witnesses.html",
         {
             **page_context(issue, "admission-witnesses", moment),
-            "witnesses": sorted(rows, key=lambda row: order.index(row.name)),
+            "groups": [(name.value, found) for name in WitnessClass if (found := _of(rows, name))],
+            "witnesses": rows,
             "counts": counted,
             "classes": classes(counted),
-            "figure": witnesses_figure(decision_lines(rows)) if rows else None,
+            "unsafe": unsafe(rows),
+            "open": {name.value for name in UNSAFE},
+            "drawn": len(gaps),
+            "figure": gaps_figure(gaps) if gaps else None,
         },
     )
+
+
+def _of(rows: list[ScoredWitness], name: WitnessClass) -> list[ScoredWitness]:
+    return [row for row in rows if row.name is name]
 
 
 def classes(counted: ClassCounts) -> list[dict[str, Any]]:
@@ -67,21 +89,20 @@ def classes(counted: ClassCounts) -> list[dict[str, Any]]:
     return [{"name": name.value, "number": number} for name, number in counted.by_class.items()]
 
 
-def decision_lines(rows: list[ScoredWitness]) -> list[DecisionLine]:
-    """Witnesses as the figure draws them."""
+def decision_gaps(rows: list[ScoredWitness]) -> list[DecisionGap]:
+    """Witnesses with a stated gap, as the figure draws them."""
     return [
-        DecisionLine(
+        DecisionGap(
             title=row.witness.title,
             class_name=row.name.value,
-            under_estimated=bool(row.under_estimated),
-            predicted=row.witness.required_bytes,
-            usable=row.witness.usable_bytes,
-            measured=[m.size_bytes for m in row.increments],
-            totals=[m.size_bytes for m in row.measurements if m.basis in ("allocated", "reserved")],
-            failed_request=row.witness.failed_request_bytes,
-            remark=f"{row.witness.excess_words} above the prediction" if row.witness.excess_words else "",
+            refused=row.witness.decision == "refused",
+            size=found.size,
+            against=found.against.value,
+            is_bound=found.is_bound,
+            link=row.witness.get_absolute_url(),
         )
         for row in rows
+        if (found := gap(row)) is not None
     ]
 
 

@@ -161,6 +161,17 @@ class Resolution:
         return UNRESOLVED if self.label is None else self.label.value
 
     @property
+    def possible(self) -> tuple[Label, ...]:
+        """The labels that the configuration has or can still get: what one slot did is never undone."""
+        if self.label is not None:
+            return (self.label,)
+        if self.known_memory_failure:
+            return (Label.MEMORY_FAILURE,)
+        if self.known_margin_exceedance:
+            return (Label.ABOVE_MARGIN, Label.MEMORY_FAILURE)
+        return tuple(Label)
+
+    @property
     def planned_seeds(self) -> tuple[int, ...]:
         """All seeds of the configuration, ascending."""
         return tuple(sorted(self.eligible_seeds + self.unresolved_seeds))

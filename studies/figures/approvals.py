@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import plotly.graph_objects as go
@@ -31,13 +31,15 @@ LEFT = (REJECTED, "undecided_usable", "undecided_other")
 class MethodCounts:
     """How many configurations of one group are in each state under one method (or rule).
 
-    ``kind`` stands beside the method's name, ``development`` for one.
+    ``kind`` stands beside the method's name, ``development`` for one. ``links`` leads from a state to the
+    configurations that are in it.
     """
 
     method: str
     counts: dict[str, int] = field(default_factory=dict)
     note: str = ""
     kind: str = ""
+    links: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def approved(self) -> int:
@@ -101,10 +103,30 @@ def approvals_figure(groups: Sequence[Group]) -> go.Figure:
         meta={
             "narrow": {"height": HEAD + (ROW * rows + 26) * count + HEAD * (count - 1), **narrow},
             "narrow_below": NEEDED * count,
+            "data": _data(groups),
         },
         **layout,
     )
     return figure
+
+
+def _data(groups: Sequence[Group]) -> dict:
+    """Every count as a row of a table."""
+    found = [
+        (group, method, state, method.counts[state])
+        for group in groups
+        for method in group.methods
+        for state in (*APPROVED, *LEFT)
+        if method.counts.get(state)
+    ]
+    return {
+        "columns": ["What became of them", "Targets", "Method", "Configurations"],
+        "rows": [
+            [MARKS[state].word, group.title, method_words(method.method), number]
+            for group, method, state, number in found
+        ],
+        "links": [method.links.get(state, "") for _, method, state, _ in found],
+    }
 
 
 def hatching(mark: Mark, solidity: float, size: int) -> dict:
@@ -193,5 +215,5 @@ def _bars(group: Group, state: str, suffix: str) -> dict:
         "hovertemplate": (
             f"{group.title}<br><b>%{{customdata[0]}}</b>: %{{customdata[1]}} {mark.word}<extra></extra>"
         ),
-        "meta": {"state": state},
+        "meta": {"state": state, "links": [m.links.get(state, "") for m in group.methods]},
     }  # fmt: skip

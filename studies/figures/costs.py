@@ -14,11 +14,12 @@ ROW = 46  # px of one bar with its words
 
 @dataclass(frozen=True)
 class ScopeBar:
-    """One scope. ``gpu_hours`` sums the known records; ``unknown`` counts records without a time."""
+    """One scope. ``gpu_hours`` sums the known records, ``unknown`` counts those without a time."""
 
     name: str
     gpu_hours: float
     unknown: int = 0
+    link: str = ""
 
     @property
     def words(self) -> str:
@@ -40,8 +41,16 @@ def costs_figure(bars: Sequence[ScopeBar]) -> go.Figure:
         },
         customdata=[[bar.name, bar.unknown] for bar in bars],
         hovertemplate="%{customdata[0]}<br>%{x:,.3f} GPU-hours<extra></extra>",
+        meta={"links": [bar.link for bar in bars]},
     )
     figure.update_layout(
+        meta={
+            "data": {
+                "columns": ["Scope", "GPU-hours", "Records without a time"],
+                "rows": [[bar.name, bar.gpu_hours, bar.unknown] for bar in bars],
+                "links": [bar.link for bar in bars],
+            }
+        },
         template=None,
         bargap=0.62,
         showlegend=False,

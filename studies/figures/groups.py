@@ -22,6 +22,7 @@ class StateGroup:
 
     words: str
     counts: Mapping[str, int]
+    link: str = ""
 
     @property
     def total(self) -> int:
@@ -45,6 +46,7 @@ def groups_figure(groups: Sequence[StateGroup]) -> go.Figure:
             marker={"color": themed_colour(mark), "pattern": hatching(mark, 0.14, 9), "line": {"width": 0}},
             customdata=[[group.words] for group in groups],
             hovertemplate=f"%{{customdata[0]}}<br>%{{x}} {mark.word}<extra></extra>",
+            meta={"links": [group.link for group in groups]},
         )  # fmt: skip
     figure.update_layout(
         template=None, barmode="stack", showlegend=False, height=_HEAD + _ROW * len(groups),

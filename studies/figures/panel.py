@@ -27,7 +27,7 @@ class PanelTarget:
 
     ``row`` is what its row says (workload · level), ``label`` the configuration's label, None while it is
     unresolved. ``seeds`` are its slots, ``151 ✕ 152 ✕ 153 ?``, and ``slots`` their marks alone, ``✕✕?``.
-    ``states`` gives a key of ``MARKS`` by method.
+    ``states`` gives a key of ``MARKS`` by method, ``address`` is the configuration's page.
     """
 
     configuration_id: str
@@ -37,6 +37,7 @@ class PanelTarget:
     seeds: str
     slots: str
     states: Mapping[str, str]
+    address: str = ""
 
     @property
     def observed(self) -> str:
@@ -79,7 +80,11 @@ def panel_figure(targets: Sequence[PanelTarget]) -> go.Figure:
             "showgrid": False, "zeroline": False, "showline": False, "fixedrange": True, "ticks": "",
         },
         annotations=[_gpu_head(gpus, places) for gpus in gpu_counts],
-        meta={"narrow": _narrow(rows, gpu_counts, places), "narrow_below": 130 + NEEDED * len(places)},
+        meta={
+            "narrow": _narrow(rows, gpu_counts, places),
+            "narrow_below": 130 + NEEDED * len(places),
+            "data": _data(targets, methods),
+        },
     )  # fmt: skip
     return figure
 
@@ -138,6 +143,7 @@ def _cells(
         ),
         "meta": {
             "state": state,
+            "links": [t.address and f"{t.address}#predictions" for t, _ in here],
             "narrow": {"text": [f"<b>{mark.glyph}</b>"] * count, "textfont": {"size": 13}},
         },
     }  # fmt: skip
@@ -158,12 +164,28 @@ def _observed(
         "hovertemplate": "%{customdata[0]}<br>%{text}<extra></extra>",
         "meta": {
             "state": "observed",
+            "links": [target.address and f"{target.address}#slots" for target in targets],
             "narrow": {
                 "text": [target.slots for target in targets],
                 "textfont": {"size": 12},
             },
         },
     }
+
+
+def _data(targets: Sequence[PanelTarget], methods: Sequence[str]) -> dict:
+    """The panel as a table, a configuration a row."""
+    return {
+        "columns": ["Configuration", "Row", "GPUs", "Observed", "Seeds", *map(method_words, methods)],
+        "rows": [
+            [
+                target.configuration_id, target.row, target.gpu_count, target.observed, target.seeds,
+                *(MARKS[target.states[name]].word if name in target.states else "" for name in methods),
+            ]
+            for target in targets
+        ],
+        "links": [target.address for target in targets],
+    }  # fmt: skip
 
 
 def _head(method: str) -> str:

@@ -37,6 +37,7 @@ class PeakPoint:
     predicted_mib: float | None
     measured_mib: float | None
     resolved: bool
+    link: str = ""
 
     @property
     def rail(self) -> str | None:
@@ -123,7 +124,10 @@ def predicted_against_measured(
         height=500,
         margin={"l": 8, "r": 8, "t": 16, "b": 90},
         legend={"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0},
-        meta={"narrow": {"height": 460, "margin": {"b": 130}, **_narrow_axes(figure)}},
+        meta={
+            "narrow": {"height": 460, "margin": {"b": 130}, **_narrow_axes(figure)},
+            "data": _data(points),
+        },
     )
     return figure
 
@@ -143,6 +147,23 @@ def _narrow_axes(figure: go.Figure) -> dict:
                     "ticktext": [text.replace(NO_COMPLETED_PEAK, "no completed<br>peak") for text in shown],
                 }
     return axes
+
+
+def _data(points: Sequence[PeakPoint]) -> dict:
+    """Every target as a row of a table; what has no peak says on which rail it stands."""
+    return {
+        "columns": ["Configuration", "State", "Predicted MiB", "Measured MiB"],
+        "rows": [
+            [
+                p.configuration_id,
+                MARKS[p.state].word,
+                NO_PREDICTED_PEAK if p.predicted_mib is None else round(p.predicted_mib, 3),
+                p.rail if p.measured_mib is None else round(p.measured_mib, 3),
+            ]
+            for p in points
+        ],
+        "links": [p.link for p in points],
+    }
 
 
 def _points(state: str, points: Sequence[PeakPoint]) -> go.Scatter:
@@ -171,6 +192,7 @@ def _points(state: str, points: Sequence[PeakPoint]) -> go.Scatter:
         text=labels,
         textposition="middle right",
         customdata=[p.configuration_id for p in points],
+        meta={"links": [p.link for p in points]},
         marker={
             "symbol": mark.symbol,
             "size": 11,

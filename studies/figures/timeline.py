@@ -24,6 +24,7 @@ class HistoryMark:
     title: str
     at: dt.datetime
     ended_at: dt.datetime | None = None
+    link: str = ""
 
 
 def history_figure(
@@ -64,6 +65,7 @@ def history_figure(
                 "line": {"width": 1, "color": "var(--surface)"},
             },
             customdata=[moment.title for moment in here],
+            meta={"links": [moment.link for moment in here]},
             hovertemplate="%{customdata}<br>%{x|%Y-%m-%d %H:%M:%S} UTC<extra>" + lane + "</extra>",
         )
     times = [t for m in moments for t in (m.at, m.ended_at) if t] + ([sealed_at] if sealed_at else [])
@@ -101,8 +103,22 @@ def history_figure(
     figure.update_layout(
         template=None, height=330, margin={"l": 8, "r": 8, "t": 30, "b": 8}, showlegend=False
     )
-    figure.update_layout(meta={"narrow": _narrow(figure)})
+    figure.update_layout(meta={"narrow": _narrow(figure), "data": _data(moments)})
     return figure
+
+
+def _data(moments: Sequence[HistoryMark]) -> dict:
+    """Every moment as a row of a table, by time."""
+    shown = sorted(moments, key=lambda moment: moment.at)
+    return {
+        "columns": ["What", "Lane", "At (UTC)", "Until (UTC)"],
+        "rows": [
+            [item.title, item.lane, f"{item.at:%Y-%m-%d %H:%M:%S}",
+             f"{item.ended_at:%Y-%m-%d %H:%M:%S}" if item.ended_at else ""]
+            for item in shown
+        ],
+        "links": [item.link for item in shown],
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)

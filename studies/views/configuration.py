@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,8 @@ from studies.figures.peaks import PeakRow, own_peaks
 from studies.figures.volumes import Bar, Segment, volumes_figure
 from studies.models import Configuration, Pool, PoolOutcome, Prediction, PredictionSet
 from studies.services.errors import ServiceError
+from studies.services.outcomes.grounds import Ground, grounds
+from studies.services.outcomes.slots import SlotState
 from studies.services.predictions.explanations import RecordedFits, Volumes, volumes_of
 from studies.services.predictions.recorded import in_method_order
 from studies.services.scores.folds import measured
@@ -72,9 +74,10 @@ def configuration(request: HttpRequest, slug: str, configuration_id: str) -> Htt
         configuration_id=configuration_id,
     )
     row = load_row(study, found)
+    known = grounds(study, [item.attempt for slot in row.slots for item in slot.attempts])
     sets = _sets(found, row.resolution)
     context = _context(found, sets) | {
-        "slots": [{"slot": slot, "state": slot.state(found.margin_limit_mib)} for slot in row.slots],
+        "slots": [_slot_line(slot, found.margin_limit_mib, known) for slot in row.slots],
         "sentence": planned_sentence(row),
         "peaks": _peaks(found, sets, _slot_peaks(row)),
     }
@@ -96,6 +99,12 @@ def pool_configuration(request: HttpRequest, slug: str, configuration_id: str) -
         "peaks": _peaks(found, sets, _pool_peaks(outcome)),
     }
     return render(request, "studies/pool_configuration.html", context)
+
+
+def _slot_line(slot: SlotState, margin_mib: float, known: Mapping[int, Ground]) -> dict[str, Any]:
+    """One slot with its attempts, each beside what its outcome rests on."""
+    attempts = [(item, known.get(item.attempt.pk)) for item in slot.attempts]
+    return {"slot": slot, "state": slot.state(margin_mib), "attempts": attempts}
 
 
 def _measured(found: Configuration, outcome: PoolOutcome | None) -> Resolution | None:

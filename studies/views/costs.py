@@ -9,9 +9,17 @@ from django.http import HttpRequest, HttpResponse
 
 from rlvram_site.templatetags.display import gpu_hours
 from studies.figures.costs import ScopeBar, costs_figure
-from studies.models import Allocation, CostTotal
+from studies.models import Allocation, Attempt, CostTotal
 from studies.services.errors import UNREADABLE
-from studies.services.scores.costs import SECONDS_PER_HOUR, ScopeCost, evidence_cost, panel_cost
+from studies.services.scores.costs import (
+    SECONDS_PER_HOUR,
+    OutcomeCost,
+    ScopeCost,
+    cost_by_outcome,
+    evidence_cost,
+    panel_cost,
+)
+from studies.text.words import counted, listed
 from studies.views.common import get_study, study_page
 
 PER_PAGE = 100
@@ -25,7 +33,7 @@ def three_scopes(costs: Sequence[ScopeCost]) -> list[ScopeCost]:
 
 def costs(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(slug)
-    found = panel_cost(study)
+    found, outcomes = panel_cost(study), cost_by_outcome(study)
     main = three_scopes(found)
     # A bar of length zero would say that nothing was used where nobody knows.
     known = [cost for cost in main if cost.known_records]
@@ -35,8 +43,9 @@ def costs(request: HttpRequest, slug: str) -> HttpResponse:
         evidence = None
     return study_page(
         request, study, "costs",
-        sentence=_sentence(found, main),
+        sentence=f"{_sentence(found, main)} {outcomes_sentence(outcomes)}".strip(),
         costs=found,
+        outcomes=outcomes,
         figure=costs_figure([_bar(cost) for cost in known]) if known else None,
         evidence=evidence,
         page_of_rows=Paginator(Allocation.objects.filter(study=study), PER_PAGE).get_page(
@@ -45,8 +54,27 @@ def costs(request: HttpRequest, slug: str) -> HttpResponse:
     )  # fmt: skip
 
 
+def outcomes_sentence(outcomes: Sequence[OutcomeCost]) -> str:
+    """What of the task-provisioned time went where; empty where no attempt states its time."""
+    parts = [
+        f"{gpu_hours(item.task)} went to {counted(item.attempts, *_NOUNS[item.outcome])}"
+        for item in outcomes
+        if item.task is not None
+    ]
+    return f"Of the task-provisioned time {listed(parts)}." if parts else ""
+
+
+_NOUNS = {
+    Attempt.Outcome.COMPLETED: ("completed attempt", ""),
+    Attempt.Outcome.MEMORY_FAILURE: ("diagnosed memory failure", ""),
+    Attempt.Outcome.UNRESOLVED: ("attempt that established nothing", "attempts that established nothing"),
+}
+
+
 def _bar(cost: ScopeCost) -> ScopeBar:
-    return ScopeBar(cost.scope.label, cost.known_gpu_seconds / SECONDS_PER_HOUR, cost.unknown_records)
+    here = "#allocations" if cost.scope == CostTotal.Scope.WHOLE else "#outcomes"
+    hours = cost.known_gpu_seconds / SECONDS_PER_HOUR
+    return ScopeBar(cost.scope.label, hours, cost.unknown_records, here)
 
 
 def _sentence(found: Sequence[ScopeCost], main: Sequence[ScopeCost]) -> str:

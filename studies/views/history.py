@@ -98,7 +98,7 @@ def _whole(request: HttpRequest, study: Study, seal: SealState, as_of: dt.dateti
     sealed_at = seal.seal.sealed_at if seal.seal else None
     page = Paginator(items, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     return {
-        "figure": history_figure([_moment(item) for item in items], sealed_at=sealed_at, as_of=as_of)
+        "figure": history_figure([_moment(study, item) for item in items], sealed_at=sealed_at, as_of=as_of)
         if items
         else None,
         "known_count": sum(as_of is None or item.known_at <= as_of for item in items),
@@ -157,8 +157,8 @@ def _panel(numbers: PanelNumbers, study: Study, as_of: dt.datetime | None) -> di
     }
 
 
-def _moment(item: HistoryItem) -> HistoryMark:
-    return HistoryMark(item.lane, item.title, item.at, item.ended_at)
+def _moment(study: Study, item: HistoryItem) -> HistoryMark:
+    return HistoryMark(item.lane, item.title, item.at, item.ended_at, _link(study, item))
 
 
 def _line(study: Study, item: HistoryItem, seal: SealState, as_of: dt.datetime | None) -> Line:

@@ -19,6 +19,7 @@ from rlvram_site.access import is_staff
 from rlvram_site.feed import FeedItem, owners, recent_changes
 from rlvram_site.ledger.models import LedgerRecord
 from rlvram_site.marks import MARKS
+from rlvram_site.waiting import contradicted, waiting_for
 from studies.services.scores.cards import PanelSummary, study_cards
 from studies.text.sentences import amendments_text, changes_sentence
 
@@ -79,6 +80,8 @@ def home(request: HttpRequest) -> HttpResponse:
             ),
             "page": page,
             "since": since,
+            "contradicted": contradicted(request.user),
+            "waiting": waiting_for(request.user),
             "new": new,
             "earlier": earlier,
             "sentence": changes_sentence(

@@ -178,6 +178,7 @@ def _peak_figure(
             predicted_mib=row.predictions[method].peak_mib,
             measured_mib=row.resolution.completed_peak_mib,
             resolved=row.resolution.label is not None,
+            link=row.configuration.get_absolute_url(),
         )
         for row in rows
         if method in row.predictions

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
 
 from rlvram_site.ledger.chain import head
 from rlvram_site.marks import MARKS
@@ -19,6 +20,7 @@ from studies.figures.groups import StateGroup, groups_figure
 from studies.figures.panel import PanelTarget, panel_figure
 from studies.models import Configuration, Study
 from studies.services.errors import UNREADABLE
+from studies.services.lead import lead
 from studies.services.life import life
 from studies.services.plan import amendments, protocols
 from studies.services.predictions.seals import seal_state
@@ -45,6 +47,7 @@ from studies.text.sentences import amendments_text, error_patterns, panel_senten
 from studies.text.words import family_words, label_words
 from studies.views.common import get_study, study_page
 from studies.views.costs import three_scopes
+from studies.views.targets import targets_address
 
 GROUPS_DRAWN = 12
 GROUPS_PER_PAGE = 24
@@ -64,6 +67,7 @@ class MethodLine:
     unscored: int = 0
     is_rule: bool = False
     kind: str = ""
+    links: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def undecided(self) -> int:
@@ -77,7 +81,7 @@ class MethodLine:
             if self.is_rule
             else ""
         )
-        return MethodCounts(self.name, dict(self.counts), note, self.kind)
+        return MethodCounts(self.name, dict(self.counts), note, self.kind, self.links)
 
     @property
     def approved(self) -> int:
@@ -107,7 +111,7 @@ def _context(study: Study, query: QueryDict) -> dict[str, Any]:
     panel = panel_numbers(study)
     folds = recorded_folds(study)
     developed = load_development(study)
-    families = _families(folds, developed)
+    families = _families(study, folds, developed)
     changes = amendments.effects(study)
     counts = {method: counted_cells(tallies) for method, tallies in panel.tallies.items()}
     return {
@@ -117,11 +121,15 @@ def _context(study: Study, query: QueryDict) -> dict[str, Any]:
         "developed": developed,
         "families": families,
         "folds_figure": approvals_figure([_group(table) for table in families]) if families else None,
-        "patterns": error_patterns(folds),
+        "patterns": [
+            (found, targets_address(study, found.family, found.method, found.kind))
+            for found in error_patterns(folds)
+        ],
         "changes": changes,
         "amendments": amendments_text([change.word.value for change in changes]),
         "protocol": protocols.base_protocol(study),
         "seal": seal_state(study),
+        "lead": lead(study, panel.seal),
         "life": life(study),
         "words": words(study),
         "costs": three_scopes(panel_cost(study)),
@@ -137,9 +145,11 @@ def _shown(panel: PanelNumbers, developed: Sequence[Development], query: QueryDi
         figure = panel_figure(targets(rows))
         return {"rows": rows, "panel_figure": figure, **_developed_panel(panel, rows, developed)}
     names = group_names(panel)
+    configurations = reverse("configurations", args=[panel.study.slug])
     page = Paginator(names, GROUPS_PER_PAGE).get_page(query.get("groups"))
     largest = [
-        StateGroup(group.words, group.observed) for group in groups_called(panel, names[:GROUPS_DRAWN])
+        StateGroup(group.words, group.observed, f"{configurations}?{group.query}")
+        for group in groups_called(panel, names[:GROUPS_DRAWN])
     ]
     page.object_list = groups_called(panel, page.object_list)
     return {
@@ -181,7 +191,9 @@ def _developed_panel(
         tallies = tallies_of(prediction_set)[method]
         counts = counted_cells(tallies)
         names += counts
-        found.append(MethodLine(method, _drawn(counts), counted_scores(tallies), panel.resolved, kind=WORD))
+        links = _links(panel.study, PANEL, method, counts)
+        scores = counted_scores(tallies)
+        found.append(MethodLine(method, _drawn(counts), scores, panel.resolved, kind=WORD, links=links))
     cells = cells_of(list(sets.values()), rows)
     return {
         "developed_lines": found,
@@ -213,6 +225,7 @@ def targets(rows: Sequence[PanelLine | PanelRow]) -> list[PanelTarget]:
             seeds=row.seeds,
             slots="".join(SLOT_MARKS[slot.outcome.kind] for slot in row.slots),
             states=row.cells,
+            address=row.configuration.get_absolute_url(),
         )
         for row in rows
     ]
@@ -239,7 +252,8 @@ def _panel_lines(panel: PanelNumbers, evaluation: Mapping[str, Any]) -> list[Met
         scores = evaluation["resolved_subset_metrics"][method]
         unscored = evaluation["approvals"][method]["unscored_approved_configurations"]
         counts = _drawn(counted_cells(tallies))
-        found.append(MethodLine(method, counts, scores, panel.resolved, unscored))
+        links = _links(panel.study, PANEL, method, counts)
+        found.append(MethodLine(method, counts, scores, panel.resolved, unscored, links=links))
     rule = counted_rule(panel)
     if rule:
         scores = {**rule["scores"], "label": rule["label"]}
@@ -267,7 +281,22 @@ def _undecided(scores: Mapping[str, Any], *, usable: bool) -> int:
     return sum(number for label, number in row.items() if (label == Label.WITHIN_MARGIN) is usable)
 
 
-def _families(folds: Mapping[str, Mapping[str, Any]], developed: Sequence[Development]) -> list[FamilyTable]:
+def _family_line(
+    study: Study, family: str, method: str, scores: Mapping[str, Any], number: int, kind: str = ""
+) -> MethodLine:
+    counts = _counts(scores)
+    links = _links(study, family, method, counts)
+    return MethodLine(method, counts, scores, number, kind=kind, links=links)
+
+
+def _links(study: Study, scope: str, method: str, counts: Mapping[str, int]) -> dict[str, str]:
+    """Where the configurations of each state stand that a method brought any into."""
+    return {state: targets_address(study, scope, method, state) for state, number in counts.items() if number}
+
+
+def _families(
+    study: Study, folds: Mapping[str, Mapping[str, Any]], developed: Sequence[Development]
+) -> list[FamilyTable]:
     tables = []
     for family, by_method in folds.items():
         first = next(iter(by_method.values()))
@@ -280,11 +309,11 @@ def _families(folds: Mapping[str, Mapping[str, Any]], developed: Sequence[Develo
                 ("memory_failure", "failing"),
             )
         ]
-        lines = [MethodLine(name, _counts(scores), scores, number) for name, scores in by_method.items()]
+        lines = [_family_line(study, family, name, scores, number) for name, scores in by_method.items()]
         for item in developed:
             if family in item.folds:
                 counts = summary(item.folds[family], item.truths)
-                lines.append(MethodLine(item.method, _counts(counts), counts, number, kind=WORD))
+                lines.append(_family_line(study, family, item.method, counts, number, kind=WORD))
         tables.append(
             FamilyTable(family, family_words(family), f"{number} held out: {', '.join(found)}", lines)
         )

@@ -8,10 +8,13 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from studies.services.errors import UNREADABLE
+from studies.services.lead import lead
 from studies.services.plan import amendments, protocols
 from studies.services.predictions.recorded import panel_set
 from studies.services.whose_word import protocol_word
+from studies.text.amending import what_decides
 from studies.text.diffs import DiffPiece, value_diff
+from studies.text.reasons import reason_sha256, reason_words
 from studies.text.words import counted, listed, sentence
 from studies.views.common import get_study, study_page
 
@@ -31,6 +34,9 @@ class AmendmentDiff:
 
     change: amendments.AmendmentEffect
     keys: list[KeyDiff]
+    why: str
+    why_sha256: str
+    otherwise: str
 
 
 def protocol(request: HttpRequest, slug: str) -> HttpResponse:
@@ -43,15 +49,26 @@ def protocol(request: HttpRequest, slug: str) -> HttpResponse:
     except UNREADABLE as error:
         return study_page(request, study, "protocol", sentence=f"Nothing can be shown yet: {error}.")
     predictions = panel_set(study)
+    seal = predictions.seals.order_by("pk").first() if predictions else None
     return study_page(
         request, study, "protocol",
         base=base,
         word=protocol_word(base),
         sentence=_sentence(base.version, changes),
-        amendments=[AmendmentDiff(change, [_diff(key) for key in change.keys]) for change in changes],
+        amendments=[
+            AmendmentDiff(
+                change,
+                [_diff(key) for key in change.keys],
+                reason_words(change.amendment),
+                reason_sha256(change.amendment),
+                what_decides(change),
+            )
+            for change in changes
+        ],
+        lead=lead(study, seal),
         rules=rules,
         effective_sha256=effective,
-        seal=predictions.seals.order_by("pk").first() if predictions else None,
+        seal=seal,
         files=list(study.sourcefiles.all()),
     )  # fmt: skip
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from django.core.paginator import Paginator
+from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 
 from rlvram_site.marks import UNSCORED_APPROVALS
+from studies.models import Study
 from studies.services.errors import UNREADABLE
 from studies.services.scores.panel_lines import (
     PanelLine,
+    PanelNumbers,
     counted_evaluation,
     in_panel_order,
     lines,
     panel_numbers,
 )
+from studies.text.certain import can_only_become, certain_sentence, known_already
 from studies.text.sentences import unscored_sentence
 from studies.text.tries import what_would_resolve
 from studies.views.common import get_study, study_page
@@ -30,13 +36,53 @@ def unscored(request: HttpRequest, slug: str) -> HttpResponse:
         return study_page(request, study, "unscored", sentence=f"No approval is unscored: {error}.")
     waiting = in_panel_order(study).filter(unscored=True).values_list("pk", flat=True)
     page = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
-    rows = [
-        (line, approved_by(line), missing_seeds(line), what_would_resolve(line))
-        for line in lines(panel, page)
-    ]
     return study_page(
-        request, study, "unscored", panel=panel, sentence=sentence, rows=rows, page_of_rows=page
+        request,
+        study,
+        "unscored",
+        panel=panel,
+        sentence=sentence,
+        certain=_certain(study),
+        rows=[_row(line, panel) for line in lines(panel, page)],
+        page_of_rows=page,
     )
+
+
+@dataclass(frozen=True)
+class UnscoredRow:
+    """One configuration that some method approves unscored, in words where they are needed."""
+
+    line: PanelLine
+    methods: list[str]
+    known: str
+    only: str
+    missing: list[tuple[str, str]]
+    wanted: str
+
+
+def _row(line: PanelLine, panel: PanelNumbers) -> UnscoredRow:
+    return UnscoredRow(
+        line,
+        approved_by(line),
+        known_already([slot.outcome for slot in line.slots], panel.margin_mib),
+        can_only_become(line.resolution),
+        missing_seeds(line),
+        what_would_resolve(line),
+    )
+
+
+def _certain(study: Study) -> str:
+    counts = (
+        in_panel_order(study)
+        .filter(unscored=True)
+        .order_by()
+        .aggregate(
+            total=Count("pk"),
+            failing=Count("pk", filter=Q(known_memory_failure=True)),
+            exceeding=Count("pk", filter=Q(known_margin_exceedance=True, known_memory_failure=False)),
+        )
+    )
+    return certain_sentence(counts["failing"], counts["exceeding"], counts["total"])
 
 
 def approved_by(line: PanelLine) -> list[str]:

@@ -64,10 +64,13 @@ def test_a_deleted_comment_is_shown_as_deleted_and_not_counted(bring, client):
     lines = bring(issue_object("b", comments=1, updated="2026-03-05T10:00:00Z"), [comment(1, "stays")])
     assert "added deleted comments: 1" in lines
     assert lines[-1] == "comments: 1 of 1, 0 not in this export"
-    page = " ".join(client.get(ADDRESS, {"kind": "comment"}).content.decode().split())
+    page = " ".join(client.get(f"{ADDRESS}timeline/", {"kind": "comment"}).content.decode().split())
     assert "deleted at its source" in page
     assert "goes away" not in page
-    assert "goes away" in client.get(ADDRESS, {"as_of": "2026-03-04", "kind": "comment"}).content.decode()
+    assert (
+        "goes away"
+        in client.get(f"{ADDRESS}timeline/", {"as_of": "2026-03-04", "kind": "comment"}).content.decode()
+    )
     assert "goes away" in client.get(f"{ADDRESS}s/comment-2/").content.decode()
     assert bring(issue_object("b", comments=1, updated="2026-03-05T10:00:00Z"), [comment(1, "stays")])[
         0
@@ -86,7 +89,7 @@ def test_a_comment_that_is_back_has_its_words_again(bring, client):
     bring(issue_object("b", comments=2), [one, two])
     bring(issue_object("b", comments=1, updated="2026-03-05T10:00:00Z"), [one])
     bring(issue_object("b", comments=2, updated="2026-03-06T10:00:00Z"), [one, two])
-    assert "goes and comes" in client.get(ADDRESS, {"kind": "comment"}).content.decode()
+    assert "goes and comes" in client.get(f"{ADDRESS}timeline/", {"kind": "comment"}).content.decode()
     assert ThreadCount.objects.last().present_comments == 2
 
 

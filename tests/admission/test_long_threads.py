@@ -10,7 +10,10 @@ from admission.models import ThreadItem, TrackedIssue
 from tests.admission.conftest import run
 from tests.admission.threads import comment, issue_object, write, write_pages
 
-PARTS = ("", "?page=2", "?kind=comment&page=3", "?as_of=2026-03-02", "proposals/", "changes/")
+PARTS = (
+    "", "?as_of=2026-03-02", "timeline/", "timeline/?page=2", "timeline/?kind=comment&page=3",
+    "timeline/?q=run", "proposals/", "changes/",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -56,6 +59,6 @@ def test_importing_them_takes_queries_by_the_batch_not_by_the_comment(bring, db)
 
 def test_the_last_page_holds_the_first_comment(bring, client, db):
     issue = bring(200, 4)
-    page = client.get(issue.get_absolute_url(), {"kind": "comment", "page": 4}).content.decode()
+    page = client.get(f"{issue.get_absolute_url()}timeline/", {"kind": "comment", "page": 5}).content.decode()
     assert 'id="comment-1"' in page
-    assert "151–200 of 200 statements" in page
+    assert "161–200 of 200 statements" in page

@@ -47,7 +47,7 @@ def test_an_empty_site_says_how_to_begin(db, client):
 
 
 def test_the_gap_is_shown_as_a_gap(art_848, client):
-    assert "7 comments not in this export" in page(client, ISSUE)
+    assert "7 comments not in this export" in page(client, f"{ISSUE}timeline/")
 
 
 def test_superseded_statements_stay_readable_and_say_by_what(art_848, client):
@@ -127,13 +127,81 @@ def test_what_holds_now_is_shown_below_a_day_that_is_none(given, art_848, client
 
 @pytest.mark.parametrize("query", [{"page": "x"}, {"page": "999"}, {"kind": "nothing"}, {"page": "-1"}])
 def test_a_wrong_page_or_kind_shows_what_there_is(query, art_848, client):
-    page(client, ISSUE, **query)
+    page(client, f"{ISSUE}timeline/", **query)
 
 
 def test_the_list_can_be_narrowed_to_one_kind(art_848, client):
-    shown = page(client, ISSUE, kind="witness")
+    shown = page(client, f"{ISSUE}timeline/", kind="witness")
     assert 'id="witness-full19"' in shown
     assert 'id="status-20260925-1"' not in shown
+
+
+def test_addresses_of_the_list_that_stood_on_the_issue_s_page_lead_to_the_timeline(art_848, client):
+    answer = client.get(ISSUE, {"kind": "witness", "page": "2"})
+    assert answer.headers["Location"] == f"{ISSUE}timeline/?kind=witness&page=2"
+
+
+@pytest.mark.parametrize(
+    ("words", "found", "not_found"),
+    [
+        ("898 clear", "review-898-8b3e-1", "witness-g16"),
+        ("#971", "question-971", "witness-g16"),
+        ("4a519f6d", "head-898", "question-backward"),
+        ("no such words anywhere", "0 statements contain", 'class="entry'),
+    ],
+)
+def test_the_timeline_finds_words_numbers_and_hashes(words, found, not_found, art_848, client):
+    shown = page(client, f"{ISSUE}timeline/", q=words)
+    assert found in shown
+    assert not_found not in shown
+
+
+def test_the_timeline_stands_under_the_status_that_held_and_folds_equal_reviews(art_848, client):
+    shown = page(client, f"{ISSUE}timeline/")
+    first, second = shown.split('class="period"')[1:3]
+    assert "Corrections merged; the broader problem is open" in first
+    assert 'id="witness-full19"' in first
+    assert "Additional workloads qualified; general issue open" in second
+    assert "3 reviews" in second
+
+
+def test_unsafe_decisions_say_by_how_many_bytes(art_848, client):
+    # g16: 3.25 GiB asked with 2.31 GiB free; mixed gradients: 8,921,344 live against 3,000,000 usable
+    shown = page(client, ISSUE)
+    assert (
+        "<strong>11 unsafe decisions</strong>: 2 state by how many bytes, 2 bound it, 7 state no size."
+        in shown
+    )
+    assert "1,009,317,315 B (0.940 GiB)" in shown
+    assert "5,921,344 B (0.006 GiB)" in shown
+    assert "≤ 9,008,693,903 B (8.390 GiB)" in shown
+
+
+def test_heads_that_need_a_verdict_are_listed_merged_and_open_apart(art_848, client):
+    shown = " ".join(page(client, ISSUE).split())
+    needing = shown.split('id="needing"')[1].split("</section>")[0]
+    still, merged = needing.split("<h3>Merged: 13</h3>")
+    assert "<h3>Not merged: 3</h3>" in still
+    assert "Private candidate: mixed-gradient floor" in still
+    assert "#971" in still
+    assert all(f">{label}</a>" in merged for label in ("#861", "#888", "#891", "#898"))
+    assert "9 without a stated head" in merged
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        (
+            "witness-g16",
+            ["unsafe admission", "1,009,317,315 B (0.940 GiB) short", "peak before the failed request"],
+        ),
+        ("witness-restored-state", ["refusal, unscored", "-4,211,215,434 B", "usable less required"]),
+        ("review-877-minsky-ac5c", ["#877", "not its current head", "does not stand", "reciprocal"]),
+    ],
+)
+def test_a_permalink_shows_what_the_list_s_row_shows(key, words, art_848, client):
+    shown = page(client, f"{ISSUE}s/{key}/")
+    assert [word for word in words if word not in shown] == []
 
 
 def test_a_status_recorded_by_staff_supersedes_the_current_one(art_848, client):

@@ -34,8 +34,8 @@ def bring(tmp_path, db):
     return import_one
 
 
-def shown(client, as_of: str = "", kind: str = "") -> str:
-    answer = client.get(ADDRESS, {"as_of": as_of, "kind": kind})
+def shown(client, as_of: str = "", kind: str = "", part: str = "timeline/") -> str:
+    answer = client.get(ADDRESS + part, {"as_of": as_of, "kind": kind})
     assert answer.status_code == 200
     return " ".join(answer.content.decode().split())
 
@@ -79,7 +79,7 @@ def test_the_api_tells_the_same_words(bring):
 
 def test_a_report_whose_body_was_edited_since_says_so_before(bring, client):
     bring(STATUS.format("solved"), "2026-03-06T10:00:00Z")
-    before = shown(client, "2026-03-01")
+    before = shown(client, "2026-03-01", part="")
     assert "Edited later, earlier text not kept" in before
     assert "Open: original report" in before
     assert "It breaks." not in before.partition("Everything in time")[0]
@@ -103,9 +103,9 @@ def test_a_status_reworded_later_keeps_its_old_wording_on_its_old_day(bring, cli
 def test_a_statement_dated_ahead_is_flagged_and_never_holds(bring, client):
     bring(f"April 9, 2026 — all solved.\n\nSoon.\n\n\n{STATUS.format('half solved')}", "2026-03-03T10:00:00Z")
     for day in ("", "2026-03-03", "2026-04-09", "2026-06-01"):
-        page = shown(client, day)
+        page = shown(client, day, part="")
         assert "Open: half solved, since March 2, 2026" in page
-    assert "“all solved.” is dated" in shown(client)
+    assert "“all solved.” is dated" in shown(client, part="")
     assert "dated ahead: never what holds" in shown(client, kind="status")
 
 

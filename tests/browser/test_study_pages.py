@@ -81,18 +81,32 @@ def test_pointing_at_a_cell_says_what_it_is(page):
     assert "donor copy: approved, failed" in label.text_content()
 
 
-def test_the_chart_buttons_work_under_the_content_security_policy(page):
+def test_a_figure_offers_its_data_and_pictures_under_the_content_security_policy(page):
     page.goto("/studies/estimation/")
     wait_for_charts(page)
-    page.locator("#panel .plot").hover()
-    buttons = page.locator("#panel .modebar-btn")
-    assert buttons.count() == 5
-    with page.expect_download() as download:
-        buttons.first.click()
-    assert download.value.suggested_filename == "panel.svg"
-    assert (
-        page.evaluate("getComputedStyle(document.querySelector('#panel .main-svg')).position") == "absolute"
-    )
+    assert page.locator("#panel .modebar-btn").count() == 0  # nothing in it can be moved
+    page.locator("#panel .figure-data summary").click()
+    table = page.locator("#panel .figure-data table")
+    assert table.locator("tbody tr").count() == 12
+    for name, start in (("CSV", b"Configuration,Row,"), ("PNG", b"\x89PNG"), ("SVG", b"<svg")):
+        with page.expect_download() as download:
+            page.locator("#panel .figure-data").get_by_role("button", name=name).click()
+        assert download.value.suggested_filename == f"panel.{name.lower()}"
+        assert download.value.path().read_bytes().startswith(start)
+    table.get_by_role("link", name="est-qwen25-7b-math-c2-2gpu").press("Enter")
+    page.wait_for_url("**/configurations/est-qwen25-7b-math-c2-2gpu/")
+
+
+def test_a_mark_opens_what_it_stands_for_by_mouse_and_by_touch(page, phone_page):
+    for window in (page, phone_page):
+        window.goto("/studies/estimation/")
+        wait_for_charts(window)
+        cell = window.locator("#panel .bars .point").first
+        cell.scroll_into_view_if_needed()
+        box = cell.bounding_box()
+        middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        window.touchscreen.tap(*middle) if window is phone_page else window.mouse.click(*middle)
+        window.wait_for_url("**/configurations/est-qwen25-7b-*/#predictions")
 
 
 def test_charts_follow_the_theme_while_the_page_is_open(page):

@@ -85,7 +85,7 @@ def test_the_page_opens_with_what_happened_and_what_it_was_worth(client):
     )
     assert sentence_of(client.get(PARTLY)) == (
         "Unresolved: two of three slots established nothing, though a memory failure is already known. "
-        "Donor copy: approved, unscored, one failure known. "
+        "Donor copy: approved, unscored, failure known. "
         "Component regression and logistic classification: rejected, unscored."
     )
 

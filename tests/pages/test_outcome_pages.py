@@ -41,7 +41,10 @@ def test_a_slot_shows_its_attempt_with_declared_origin_and_times(client):
     assert "declared , not derived from evidence; source: benchmark/estimation/results/processes.csv" in text
     assert "Elapsed 44.6 s" in text
     assert "89 GPU-s on 2 devices" in text
-    assert "None was uploaded: the outcome rests on its source's word." in text
+    assert (
+        "None was uploaded: the outcome rests on its source's word, the row "
+        "est-qwen25-7b-math-c2-s153-2gpu-j5054339 of benchmark/estimation/results/processes.csv"
+    ) in text
 
 
 def test_a_slot_that_never_ran_says_so(client):

@@ -137,7 +137,9 @@ class TestCosts:
         assert sentence_of(response) == (
             "The same work is 4.89 GPU-hours as task-provisioned GPU time, 5.61 GPU-hours as reservation "
             "during invocations, 5.79 GPU-hours as whole allocation: scopes that overlap and never add up. "
-            "Preflights used 0.08 GPU-hours besides."
+            "Preflights used 0.08 GPU-hours besides. Of the task-provisioned time 0.72 GPU-hours went to "
+            "nine diagnosed memory failures and 4.17 GPU-hours went to nine attempts that established "
+            "nothing."
         )
         [bars] = figure_of(response, "scopes")["data"]
         assert [round(hours, 2) for hours in bars["x"]] == [4.89, 5.61, 5.79]

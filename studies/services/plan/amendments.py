@@ -48,11 +48,14 @@ class KeyChange:
 
 @dataclass(frozen=True)
 class AmendmentEffect:
-    """One amendment with its derived word and what it changed."""
+    """One amendment with its derived word, what it changed, and the places that gave the word."""
 
     amendment: Amendment
     word: AmendmentWord
     keys: tuple[KeyChange, ...]
+    place: int
+    first_launch: int | None
+    first_outcome: int | None
 
 
 class HistoryMoved(ServiceError):
@@ -194,6 +197,9 @@ def effects(study: Study) -> list[AmendmentEffect]:
             )
             for key, value in updates.items()
         )
-        found.append(AmendmentEffect(amendment, word_for(numbers[amendment.pk], launch, outcome), keys))
+        place = numbers[amendment.pk]
+        found.append(
+            AmendmentEffect(amendment, word_for(place, launch, outcome), keys, place, launch, outcome)
+        )
         held = {**held, **updates}
     return found

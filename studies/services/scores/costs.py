@@ -70,6 +70,45 @@ def panel_cost(study: Study) -> list[ScopeCost]:
     ]
 
 
+@dataclass(frozen=True)
+class OutcomeCost:
+    """GPU time of the attempts that ended alike, GPU-seconds; None where no record states it.
+
+    Attributes:
+        outcome: an ``Attempt.Outcome``; ``outcome.label`` is its name for a page.
+        attempts: how many ended so.
+        task, reserved: sums of what their records state, in the two scopes that belong to one attempt.
+        unknown: attempts whose record states neither.
+    """
+
+    outcome: Attempt.Outcome
+    attempts: int
+    task: float | None
+    reserved: float | None
+    unknown: int
+
+
+def cost_by_outcome(study: Study) -> list[OutcomeCost]:
+    """What the attempts of each outcome used. An allocation holds several attempts, so it is not split."""
+    rows = (
+        Attempt.objects.filter(study=study, superseded_by__isnull=True)
+        .order_by()
+        .values("outcome")
+        .annotate(
+            attempts=Count("pk"),
+            task=Sum("task_gpu_seconds"),
+            reserved=Sum("reserved_gpu_seconds"),
+            unknown=Count("pk", filter=Q(task_gpu_seconds=None, reserved_gpu_seconds=None)),
+        )
+    )
+    found = {row["outcome"]: row for row in rows}
+    return [
+        OutcomeCost(outcome, row["attempts"], row["task"], row["reserved"], row["unknown"])
+        for outcome in Attempt.Outcome
+        if (row := found.get(outcome.value)) is not None
+    ]
+
+
 def _total(rows: QuerySet, column: str, besides: Iterable[Any], scope: str) -> dict[str, Any]:
     """``time_total`` of a column, added up by the database, and of some more values.
 

@@ -73,6 +73,11 @@ class SlotLine:
         return self.slot.projection.state
 
     @property
+    def mark(self) -> str:
+        """What became of it, as one character."""
+        return SLOT_MARKS[self.outcome.kind]
+
+    @property
     def resolved(self) -> bool:
         return self.slot.projection.eligible_id is not None
 
@@ -104,7 +109,12 @@ class PanelLine:
     @property
     def seeds(self) -> str:
         """The slots in short, ``151 ✕ 152 ✕ 153 ?``."""
-        return " ".join(f"{slot.slot.seed} {SLOT_MARKS[slot.outcome.kind]}" for slot in self.slots)
+        return " ".join(f"{slot.slot.seed} {slot.mark}" for slot in self.slots)
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why slots are unresolved, each reason once."""
+        return list(dict.fromkeys(slot.reason for slot in self.slots if slot.reason))
 
     @property
     def unresolved_slots(self) -> tuple[SlotLine, ...]:
