@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 
+from rlvram_site.tables.paging import page_of
 from studies.services.errors import UNREADABLE
 from studies.services.scores.pairs import PairNumbers, pair_names, pair_numbers, pairs_called
 from studies.services.scores.panel_lines import panel_numbers
@@ -18,7 +18,7 @@ def pairs(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(slug)
     try:
         panel = panel_numbers(study)
-        page = Paginator(pair_names(study), PER_PAGE).get_page(request.GET.get("page"))
+        page = page_of(request, pair_names(study), PER_PAGE)
         rows = pairs_called(panel, list(page))
     except UNREADABLE as error:
         return study_page(request, study, "pairs", sentence=f"No pair can be shown: {error}.")

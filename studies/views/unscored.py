@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 
 from rlvram_site.marks import UNSCORED_APPROVALS
+from rlvram_site.tables.paging import page_of
 from studies.services.errors import UNREADABLE
 from studies.services.scores.panel_lines import (
     PanelLine,
@@ -29,7 +29,7 @@ def unscored(request: HttpRequest, slug: str) -> HttpResponse:
     except UNREADABLE as error:
         return study_page(request, study, "unscored", sentence=f"No approval is unscored: {error}.")
     waiting = in_panel_order(study).filter(unscored=True).values_list("pk", flat=True)
-    page = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, waiting, PER_PAGE)
     rows = [
         (line, approved_by(line), missing_seeds(line), what_would_resolve(line))
         for line in lines(panel, page)
