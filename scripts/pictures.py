@@ -41,7 +41,7 @@ MEASURE = r"""() => {
   let torn = 0;
   const range = document.createRange();
   for (const cell of document.querySelectorAll("main td, main th, main dd, main dt")) {
-    if (!seen(cell)) continue;
+    if (!seen(cell) || cell.closest("thead")?.offsetWidth === 1) continue;
     const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
     let broken = false;
     for (let node = walker.nextNode(); node && !broken; node = walker.nextNode()) {

@@ -20,6 +20,9 @@ _BREAK = re.compile(r"<(?:br|/li|/p|/dd|/dt|/div)\b[^>]*>")
 _TAG = re.compile(r"<[^>]*>")
 _SPAN = re.compile(r'\b(col|row)span="?(\d+)')
 
+HALF = 44
+"""Letters of a cell that half a phone's width holds in few lines."""
+
 
 def plain(markup: str) -> str:
     """What a cell says, on one line: hashes whole, marks as their words, line breaks as semicolons."""
@@ -57,8 +60,9 @@ class Cell:
     def _span(self, way: str) -> int:
         return next((int(found[2]) for found in _SPAN.finditer(self.attributes) if found[1] == way), 1)
 
-    def markup(self, label: str = "") -> str:
+    def markup(self, label: str = "", *, wide: bool = False) -> str:
         said = f' data-label="{html.escape(label)}"' if label else ""
+        said += " data-wide" if wide else ""
         return f"<{self.tag}{self.attributes}{said}>{self.inner}</{self.tag}>"
 
 
@@ -120,7 +124,10 @@ class Table:
         if self.caption:
             parts.append(f"<caption>{self.caption}</caption>")
         parts += _section("thead", "", [(row, [cell.markup() for cell in row.cells]) for row in self.head])
-        lines = [[cell.markup(label) for cell, label in line] for line in self.labelled()]
+        lines = [
+            [cell.markup(label, wide=bool(label) and len(cell.text) > HALF) for cell, label in line]
+            for line in self.labelled()
+        ]
         parts += _section("tbody", self.body_attributes, list(zip(self.body, lines, strict=True)))
         parts += _section("tfoot", "", [(row, [cell.markup() for cell in row.cells]) for row in self.foot])
         return "".join([*parts, "</table>"])
