@@ -45,7 +45,7 @@
 
   /* A table wider than its container must be reachable with the keyboard, and only then be a tab stop. */
   function markScrollers() {
-    for (const box of document.querySelectorAll(".scroll, .manual pre")) {
+    for (const box of document.querySelectorAll(".scroll, main pre")) {
       if (box.scrollWidth > box.clientWidth + 1) box.setAttribute("tabindex", "0");
       else box.removeAttribute("tabindex");
     }

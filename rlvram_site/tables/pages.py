@@ -22,7 +22,10 @@ from rlvram_site.tables.tools import tools
 
 _TABLE = re.compile(r'<div class="scroll"([^>]*)>\s*<table\b([^>]*)>(.*?)</table>\s*</div>', re.DOTALL)
 _HEADING = re.compile(r"<(h[1-4]|summary)\b[^>]*>(.*?)</\1>", re.DOTALL)
+_ASIDE = re.compile(r"<small\b.*?</small>", re.DOTALL)
 FORMATS = ("csv", "tex")
+BARE = "data-bare"
+"""Attribute of a table's box that asks for no tools: of many small tables on a page."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +78,11 @@ def with_tables(page: str, request: HttpRequest) -> str:
         can_arrange = table.is_regular
         arrange(table, wanted)
         _say_what_it_is(table)
-        kind = "" if can_arrange else ""
-        shown = f'<div class="scroll"{kind}{found[1]}>{table.markup()}</div>'
-        return shown + tools(
-            request, named.name, columns if can_arrange else [], wanted, total, len(table.body)
-        )
+        shown = f'<div class="scroll"{found[1]}>{table.markup()}</div>'
+        if BARE in found[1]:
+            return shown
+        offered = columns if can_arrange else []
+        return shown + tools(request, named.name, offered, wanted, total, len(table.body))
 
     return _TABLE.sub(written, page)
 
@@ -163,7 +166,7 @@ class _Names:
 
     def __init__(self, page: str) -> None:
         self._page = page
-        self._headings = [(found.end(), plain(found[2])) for found in _HEADING.finditer(page)]
+        self._headings = [(found.end(), plain(_ASIDE.sub("", found[2]))) for found in _HEADING.finditer(page)]
         self._taken: dict[str, int] = {}
 
     def name(self, found: re.Match[str], table: Table) -> NamedTable:

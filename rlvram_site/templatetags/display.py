@@ -12,6 +12,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from rlvram_site.counting import figures
 from rlvram_site.marks import LABEL_MARKS, MARKS
 
 register = template.Library()
@@ -85,6 +86,12 @@ def digest(value: str | None) -> str | SafeString:
         '<button type="button" class="hash" data-copy="{}" title="{}" aria-label="Copy {}">{}</button>',
         value, value, value, value[:8],
     )  # fmt: skip
+
+
+@register.filter
+def counted(number: int, singular: str) -> str:
+    """``{{ 3|counted:"kept view" }}`` is ``3 kept views``."""
+    return figures(number, singular)
 
 
 @register.filter

@@ -99,6 +99,12 @@ def study_navigation(study: Any, current: str) -> dict[str, Any]:
 
 
 @register.simple_tag
+def study_tab(page: str) -> str:
+    """What the heading of a study's page says before the study; empty on its overview and for a record's page."""
+    return dict(STUDY_PAGES[1:]).get(page, "")
+
+
+@register.simple_tag
 def page_address(name: str, *args: Any) -> str:
     """As ``url``, but empty where the site has no such page."""
     return address(name, *args)
