@@ -91,6 +91,8 @@
     await window.Plotly.react(element, data, layout, config);
     element.dataset.width = String(width);
     element.dataset.ready = "true";
+    // A loose heap of its words helps nobody who listens: a table on the page says the same in order.
+    for (const picture of element.querySelectorAll("svg.main-svg")) picture.setAttribute("aria-hidden", "true");
   }
 
   const printing = () => document.documentElement.classList.contains("paper");

@@ -37,7 +37,11 @@ def open_all(page) -> None:
     page.evaluate("document.querySelectorAll('button.open-part').forEach((button) => button.click())")
 
 
-def test_one_page_of_each_kind(page, live_site):
+def test_one_page_of_each_kind(page, live_site, watch):
+    """Without the charts, which take most of the time to draw; the pages of ``STATES`` have every kind."""
+    for expected in ("403", "404", "plotly", "ERR_FAILED"):
+        watch.expect(expected)
+    page.route("**/plotly*.js", lambda route: route.abort())
     problems = {}
     for address in addresses(page.context, live_site.url, STARTS):
         open_page(page, address)
