@@ -101,15 +101,16 @@ def addresses(context: BrowserContext, site: str, starts: tuple[str, ...]) -> li
         if kind is not None:
             kinds.add(kind)
         found.append(path)
-        pending += [(target, False) for target in _targets(path, answer.text())]
+        pending += [(target, False) for target in targets(path, answer.text())]
     return found
 
 
-def _targets(path: str, html: str) -> Iterator[str]:
+def targets(path: str, html: str) -> Iterator[str]:
+    """Paths of this site that the page at ``path`` links to, without their queries: a sorted page is no other kind."""
     for href in re.findall(r'<a\b[^>]*?\bhref="([^"#]*)', html):
         target = urlsplit(urljoin(f"http://here{path}", href.replace("&amp;", "&")))
         if target.netloc == "here" and not target.path.startswith(("/static/", "/logout")):
-            yield target.path  # without its query: a sorted or filtered page is the same kind
+            yield target.path
 
 
 def open_page(page: Page, address: str) -> int:

@@ -41,5 +41,5 @@ def _sentence(numbers: PairNumbers) -> str:
         tail = f"{count_word(completed)} completed on both sides, and only they give a difference"
     else:
         tail = "none completed on both sides, so there is no difference to report"
-    both = f"{count_word(eligible)} with an eligible outcome on both sides"
+    both = f"{count_word(eligible) if eligible else 'none'} with an eligible outcome on both sides"
     return sentence(f"{counted(numbers.pairs, 'matched pair')}: {both}, {tail}.")
