@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _PART = re.compile(r"<(/?)(caption|thead|tbody|tfoot|tr|th|td)\b((?:[^>\"]|\"[^\"]*\")*)>")
-_HIDDEN = re.compile(r'<span class="visually-hidden">.*?</span>|<(svg|script)\b.*?</\1>', re.DOTALL)
+_HIDDEN = re.compile(
+    r'<span class="(?:visually-hidden|glyph)"[^>]*>.*?</span>|<(svg|script)\b.*?</\1>', re.DOTALL
+)
 _MARK = re.compile(
     r'<span class="[^"]*\bcell\b[^"]*"[^>]*>.*?<span class="visually-hidden">(.*?)</span></span>', re.DOTALL
 )

@@ -41,6 +41,7 @@ STUDY_PAGES = (
     ("costs", "Costs"),
     ("events", "Events"),
     ("commits", "Commits"),
+    ("paper", "For a paper"),
     ("evidence", "Evidence"),
 )
 
