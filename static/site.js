@@ -170,6 +170,12 @@
     target.scrollIntoView();
   });
 
+  /* Times are UTC; pointed at, each says itself in this browser's zone. */
+  for (const moment of document.querySelectorAll("time[datetime]:not([title])")) {
+    const at = new Date(moment.dateTime);
+    if (!Number.isNaN(at.getTime())) moment.title = `${at.toLocaleString(undefined, { timeZoneName: "short" })} here`;
+  }
+
   /* Of pages in a row wider than a phone, the current one is in sight. */
   for (const row of document.querySelectorAll(".subnav")) {
     const current = row.querySelector("[aria-current]");
