@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import Empty
 from typing import Any
 
-from kombu.exceptions import ChannelError
+from kombu.exceptions import ChannelError, ConnectionError
 from kombu.transport import filesystem
 from kombu.utils.json import dumps, loads
 
@@ -101,7 +101,11 @@ class Channel(filesystem.Channel):
 
     @contextlib.contextmanager
     def _changing(self, exchange: str) -> Iterator[list[Any]]:
-        """The exchange's table, written back if it was changed. One process at a time."""
+        """The exchange's table, written back if it was changed. One process at a time.
+
+        A worker that starts while the disk is full takes a ``ConnectionError`` for a broker that is not there
+        yet, and tries again; at a ``ChannelError`` it would end.
+        """
         file = self._exchange_file(exchange)
         try:
             with (self.control_folder / "lock").open("a") as lock:
@@ -112,7 +116,7 @@ class Channel(filesystem.Channel):
                 if rows != before:
                     _write(file, dumps(rows))
         except OSError as error:
-            raise ChannelError(f"{file.name} can't be changed: {error.strerror}") from error
+            raise ConnectionError(f"{file.name} can't be changed: {error.strerror}") from error
 
     def _tidy_up(self) -> None:
         """Remove halves, and hand out again what a reader took and did not read."""

@@ -19,8 +19,8 @@ from host.version import product_version
 from rlvram_site.ledger.models import LedgerEntry, LedgerStream
 
 PREFIXES = ("/studies/", "/pools/")
-LIVE = ("/attempts/", "/slots/", "/evidence/")
-"""Parts of addresses whose pages also say which files are on the disk."""
+LIVE = ("/attempts/", "/slots/", "/evidence/", "/refused/")
+"""Parts of addresses whose pages also say which files are on the disk, or what was not recorded."""
 
 LARGEST = 2_000_000  # bytes of a page that is kept
 KEPT = 24 * 3600  # s; an answer under its head never goes stale, so this only bounds memory

@@ -17,17 +17,39 @@ from rlvram_site.access import is_staff
 from rlvram_site.ledger.models import LedgerRecord
 from rlvram_site.record_admin import RecordAdmin
 from studies.admin_forms import AmendmentForm, CorrectionForm, ExclusionForm
-from studies.models import Amendment, Attempt, EvidenceQuota, Exclusion, Host
+from studies.models import Amendment, Attempt, EvidenceQuota, Exclusion, Host, Refusal, Study
 from studies.services.errors import ServiceError, UploadRefused
 from studies.services.hosts import release
 from studies.services.outcomes.corrections import correct_attempt, exclude, lift
 from studies.services.plan import amendments
 from studies.services.plan.amendments import HistoryMoved, Preview, preview_amendment, record_amendment
+from studies.services.refusals import keep_refusal
 from studies.text.diffs import value_diff
 
 
+class StudyRecordAdmin(RecordAdmin):
+    """Asking the admin to change or delete a study's record is refused, and kept."""
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        self._keep(request, object_id, "changed")
+        return super().change_view(request, object_id, form_url, extra_context)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        self._keep(request, object_id, "deleted")
+        return super().delete_view(request, object_id, extra_context)
+
+    def _keep(self, request: HttpRequest, object_id: str, verb: str) -> None:
+        row: Any = self.get_object(request, object_id) if request.method == "POST" else None
+        study = getattr(row, "study", None)
+        if isinstance(row, LedgerRecord) and isinstance(study, Study) and is_staff(request.user):
+            what = f"{self.opts.verbose_name} {row}"[:300]
+            keep_refusal(study, Refusal.What.RECORD, f"{what} is recorded, and records are never {verb}")
+
+
 @admin.register(Amendment)
-class AmendmentAdmin(RecordAdmin):
+class AmendmentAdmin(StudyRecordAdmin):
     """Two steps: what it would change and what it is called, then the record."""
 
     list_display = ["study", "number", "word", "amended_at", "recorded_at", "reason"]
@@ -84,7 +106,7 @@ class AmendmentAdmin(RecordAdmin):
 
 
 @admin.register(Exclusion)
-class ExclusionAdmin(RecordAdmin):
+class ExclusionAdmin(StudyRecordAdmin):
     """Exclude an attempt, or lift that again: each is a new record that points at the one before."""
 
     form = ExclusionForm
@@ -108,7 +130,7 @@ class ExclusionAdmin(RecordAdmin):
 
 
 @admin.register(Attempt)
-class AttemptAdmin(RecordAdmin):
+class AttemptAdmin(StudyRecordAdmin):
     """Adding one is correcting one: a new entry that supersedes a wrong one."""
 
     list_display = [
@@ -205,4 +227,4 @@ class EvidenceQuotaAdmin(PlainAdmin):
 
 for model in apps.get_app_config("studies").get_models():
     if not admin.site.is_registered(model):
-        admin.site.register(model, RecordAdmin if issubclass(model, LedgerRecord) else PlainAdmin)
+        admin.site.register(model, StudyRecordAdmin if issubclass(model, LedgerRecord) else PlainAdmin)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.conf import settings
 from rest_framework.exceptions import MethodNotAllowed, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
@@ -51,7 +53,8 @@ def scopes_of(request) -> frozenset[str]:
 class ScopePermission(BasePermission):
     """Asks the view's ``required_scope`` (for writes) and ``Scope.READ`` (for reads).
 
-    A view whose address names a study sets ``study_slug_kwarg``; a key bound to another study is refused.
+    A view whose address names a study sets ``study_slug_kwarg``, one whose document does
+    ``study_in_document``; a key bound to another study is refused.
     """
 
     def has_permission(self, request, view) -> bool:
@@ -67,6 +70,8 @@ class ScopePermission(BasePermission):
         bound = request.auth.study if isinstance(request.auth, ApiKey) else None
         if bound is not None:
             wanted = view.kwargs.get(getattr(view, "study_slug_kwarg", "study"))
+            if getattr(view, "study_in_document", False) and isinstance(request.data, Mapping):
+                wanted = request.data.get("study")
             if wanted is not None and wanted != bound.slug:
                 raise PermissionDenied(f"This key is bound to the study {bound.slug!r}, not {wanted!r}.")
             if wanted is None and request.method not in SAFE_METHODS:

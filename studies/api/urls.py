@@ -13,6 +13,7 @@ from studies.api.views import (
     plan,
     predictions,
     questions,
+    refusals,
     results,
 )
 
@@ -58,6 +59,7 @@ study_patterns = [
     path("confusion/", results.Confusion.as_view(), name="api-confusion"),
     path("pairs/", results.Pairs.as_view(), name="api-pairs"),
     path("costs/", results.Costs.as_view(), name="api-costs"),
+    path("refusals/", refusals.RefusalList.as_view(), name="api-refusals"),
     path("evaluations/", predictions.EvaluationList.as_view(), name="api-evaluations"),
 ]
 

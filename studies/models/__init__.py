@@ -7,6 +7,7 @@ What holds now is derived in ``studies.services``.
 ``outcomes``  attempts, exclusions, slots that were never launched, events, costs
 ``evidence``  files that an invocation left behind
 ``predictions`` fitted models, prediction sets, predictions, seals, evaluations
+``refusals``  what somebody tried to change after the fact
 ``sources``   the documents behind all of it and their hashes
 ``hosts``     machines with devices, as they last described themselves
 ``projections`` the present state, derived from all of it and never recorded
@@ -39,6 +40,7 @@ from studies.models.projections import (
     SlotProjection,
     StudyProjection,
 )
+from studies.models.refusals import Refusal
 from studies.models.sources import SourceFile
 from studies.models.stored import EvidenceQuota, PendingEvidence, StoredFile
 from studies.models.study_drafts import DraftFile, StudyDraft
@@ -80,6 +82,7 @@ __all__ = [
     "Prediction",
     "PredictionSet",
     "Protocol",
+    "Refusal",
     "Seal",
     "SeedSlot",
     "SlotProjection",

@@ -10,8 +10,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from rlvram_site.ledger.models import LedgerEntry
-from studies.models import Configuration
+from studies.models import Configuration, Study
+from tests.api.conftest import key_for
 from tests.checkpoints.published import config_of
+from tests.factories import make_study
 
 URL, GRID = "/api/v1/predict/", "/api/v1/predict/grid/"
 
@@ -114,3 +116,10 @@ def test_the_command_refuses_what_is_no_question(sample_studies, monkeypatch, co
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
     with pytest.raises(CommandError):
         call_command("predict", "-")
+
+
+def test_a_key_of_one_study_asks_that_study_alone(client, question):
+    own, other = Study.objects.get(slug="estimation"), make_study(slug="other")
+    for study, status in ((own, 200), (other, 403)):
+        api = key_for("read", study=study)
+        assert api.post("predict/", question).status_code == status

@@ -13,8 +13,10 @@ from django.test import Client
 from django.utils import timezone
 
 from rlvram_site.ledger.canonical import digest
+from rlvram_site.ledger.models import LedgerEntry
 from studies.estimation.errors import EstimationError
-from studies.models import Amendment, Attempt, Protocol, Seal
+from studies.models import Amendment, Attempt, Protocol, Refusal, Seal
+from studies.services import refusals
 from studies.services.errors import ServiceError
 from studies.services.plan import amendments, protocols
 from studies.services.plan.amendments import preview_amendment, record_amendment
@@ -22,12 +24,13 @@ from studies.services.predictions.seals import seal_predictions
 from studies.services.scores.panel import load_panel
 from studies.services.whose_word import STATED, protocol_word
 from tests.api.conftest import key_for
-from tests.factories import make_attempt, make_prediction_set, make_protocol, make_study
+from tests.factories import SETTINGS, make_attempt, make_prediction_set, make_protocol, make_study
 from tests.pages.reading import text_of
 from tests.studies_services.conftest import planned, unsealed
 
 __all__ = ["planned", "unsealed"]
 pytestmark = pytest.mark.django_db
+R = Refusal.What
 CHANGE = {"scoring": "resolved_subset_with_unscored_approvals"}
 
 
@@ -38,11 +41,18 @@ def admin() -> Client:
     return client
 
 
+def kept(study) -> list[tuple[str, str]]:
+    """What is kept of refused changes: what, and the start of the reason."""
+    return [(row.what, row.reason) for row in study.refusals.order_by("pk")]
+
+
 def test_nothing_is_sealed_after_an_outcome(unsealed):
     make_attempt(unsealed.seedslots.first(), "memory_failure")
     with pytest.raises(ServiceError, match="an outcome of a target is recorded already"):
         seal_predictions(unsealed.predictionsets.get())
     assert not Seal.objects.filter(study=unsealed).exists()
+    ((what, reason),) = kept(unsealed)
+    assert (what, "an outcome of a target is recorded already" in reason) == (R.SEAL, True)
 
 
 def test_a_study_is_sealed_once(planned):
@@ -50,6 +60,7 @@ def test_a_study_is_sealed_once(planned):
         seal_predictions(planned.predictionsets.get(kind="panel"))
     with pytest.raises(ServiceError, match="is sealed already"):
         seal_predictions(make_prediction_set(planned))
+    assert {what for what, _ in kept(planned)} == {R.SEAL}
 
 
 def test_the_admin_changes_no_frozen_configuration(planned, admin):
@@ -58,6 +69,12 @@ def test_the_admin_changes_no_frozen_configuration(planned, admin):
     assert answer.status_code == 403
     assert admin.post(f"/admin/studies/configuration/{row.pk}/delete/", {"post": "yes"}).status_code == 403
     assert planned.configurations.first().gpu_count == row.gpu_count
+    assert [what for what, _ in kept(planned)] == [R.RECORD, R.RECORD]
+    assert "records are never deleted" in kept(planned)[1][1]
+    last = LedgerEntry.objects.order_by("-pk")[0]
+    assert (last.stream.name, last.actor) == ("refusals", "root")
+    assert "root" in text_of(admin.get(f"/studies/{planned.slug}/refused/"))
+    assert "root" not in text_of(Client().get(f"/studies/{planned.slug}/refused/"))
 
 
 def test_the_api_changes_no_frozen_configuration(planned):
@@ -71,12 +88,45 @@ def test_the_api_changes_no_frozen_configuration(planned):
         path = f"/api/v1/studies/{planned.slug}/configurations/{row.configuration_id}/"
         assert getattr(api.client, method)(path, headers=api.headers).status_code == 405
     assert planned.configurations.first().gpu_count == row.gpu_count
+    assert [what for what, _ in kept(planned)] == [R.PLAN]
+    found = api.get(f"studies/{planned.slug}/refusals/").json()["results"]
+    assert [(row["what"], "other content" in row["reason"]) for row in found] == [("plan", True)]
 
 
 def _sent(row):
     left_out = {"id", "recorded_at", "study", "pool"}
     fields = (field.name for field in row._meta.concrete_fields if field.name not in left_out)
     return {name: value for name in fields if (value := getattr(row, name)) not in (None, "")}
+
+
+def test_a_study_that_was_frozen_with_its_plan_takes_no_more_of_it(db):
+    study = make_study(slug="frozen")
+    make_protocol(study, source_path="recorded here")
+    row = {"configuration_id": "c9", "case_id": "c9", **SETTINGS}
+    answer = key_for("read", "plan").post("studies/frozen/configurations/", {"configurations": [row]})
+    assert answer.status_code == 409
+    assert "was frozen with its plan" in answer.json()["error"]["message"]
+    assert [what for what, _ in kept(study)] == [R.PLAN]
+
+
+def test_the_same_again_and_a_flood_are_kept_once_and_in_part(planned, monkeypatch):
+    for _ in range(3):
+        refusals.keep_refusal(planned, R.SEAL, "no")
+    assert kept(planned) == [("seal", "no")]
+    monkeypatch.setattr(refusals, "MOST_A_DAY", 3)
+    for number in range(5):
+        refusals.keep_refusal(planned, R.SEAL, f"no {number}")
+    assert len(kept(planned)) == 3
+
+
+def test_refusals_move_no_head_of_the_study(planned):
+    before = planned_head(planned)
+    refusals.keep_refusal(planned, R.SEAL, "no")
+    assert planned_head(planned) == before
+
+
+def planned_head(study) -> str:
+    return LedgerEntry.objects.filter(stream__name=study.stream).order_by("-sequence")[0].sha256
 
 
 def test_sql_changes_no_frozen_configuration(planned):
@@ -102,6 +152,7 @@ def test_an_outcome_sent_again_with_other_content_is_refused(planned):
     answer = key_for("read", "attempts", "declare").post(f"studies/{planned.slug}/attempts/", body)
     assert answer.status_code == 409
     assert Attempt.objects.get(study=planned).outcome == "memory_failure"
+    assert [what for what, _ in kept(planned)] == [R.OUTCOME]
 
 
 def test_a_backdated_amendment_is_called_what_its_place_makes_of_it(planned, client):
@@ -128,6 +179,7 @@ def test_two_targets_inherit_no_prediction_twice(unsealed):
     with pytest.raises(EstimationError, match="prediction_origins"):
         seal_predictions(make_prediction_set(study))
     assert not Seal.objects.filter(study=study).exists()
+    assert [what for what, _ in kept(study)] == [R.SEAL]
 
 
 def test_a_typed_hash_is_never_shown_as_checked(sample_studies, tmp_path, client):

@@ -213,6 +213,28 @@ def test_a_worker_survives_a_full_disk_and_works_on_when_it_is_freed(transaction
     assert list(messages.glob("*.part")) == []
 
 
+def test_a_full_disk_is_for_a_worker_that_starts_a_broker_that_is_not_there_yet(tmp_path):
+    """It tries again at such errors; at others it ends, and once took the pages along."""
+    process = start_python(
+        "-c",
+        "import resource\n"
+        "from rlvram_site.celery import app\n"
+        "connection = app.connection_for_read()\n"
+        "channel = connection.channel()\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20, resource.RLIM_INFINITY))\n"
+        "try:\n"
+        "    app.amqp.queues['default'](channel).declare()\n"
+        "except connection.connection_errors as error:\n"
+        "    print('again:', error)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))\n"
+        "print('then:', app.amqp.queues['default'](channel).declare())\n",
+        BROKER_URL="filesystem://localhost", DATA_DIR=str(tmp_path), DATABASE_URL="sqlite:////nowhere.sqlite3",
+    )  # fmt: skip
+    out, err = process.communicate(timeout=120)
+    assert "again: default.exchange can't be changed" in out, err
+    assert "then: default" in out, err
+
+
 def test_a_message_that_finds_no_room_is_not_there_and_its_sender_is_told(tmp_path):
     data = tmp_path / "data"
     process = start_python(

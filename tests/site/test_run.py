@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
+import os
 import re
 import signal
 import socket
@@ -13,6 +15,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.conftest import ROOT
@@ -149,13 +152,33 @@ def test_it_serves_until_it_is_stopped_and_leaves_nothing_behind(prepared_data, 
     assert processes_of_session(process.pid) == []
 
 
-def test_when_a_part_dies_the_rest_is_stopped_too(prepared_data, free_port):
+def workers_of(process: subprocess.Popen[str]) -> set[int]:
+    """The worker itself, without the processes that it made."""
+    found = set()
+    for pid in processes_of_session(process.pid):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            one, parent = psutil.Process(pid), psutil.Process(pid).parent()
+            if "celery" in " ".join(one.cmdline()) and parent and "celery" not in " ".join(parent.cmdline()):
+                found.add(pid)
+    return found
+
+
+def test_a_dead_worker_starts_again_and_with_the_pages_everything_ends(prepared_data, free_port):
     process = start("--port", free_port, "--data", prepared_data)
-    wait_for_address(process)
+    address = wait_for_address(process)
+    while not (lost := workers_of(process)):
+        time.sleep(0.1)
+    for pid in lost:
+        os.kill(pid, signal.SIGKILL)
+    while not workers_of(process) - lost:
+        assert process.poll() is None
+        time.sleep(0.1)
+    assert get(address + "/health/ready/") == (200, '{"status": "ready"}')
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     site = next(pid for pid in children if b"gunicorn" in Path(f"/proc/{pid}/cmdline").read_bytes())
     subprocess.run(["kill", "-TERM", site], check=True)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 1
+    assert "the worker ended by itself; it starts again in 5 seconds" in errors
     assert "a part of the site ended by itself" in errors
     assert processes_of_session(process.pid) == []

@@ -25,6 +25,8 @@ from studies.services.questions.reading import read_grid, read_question, study_o
 
 
 class _Question(JsonErrors):
+    study_in_document = True
+
     def required_scope(self, request: Request) -> Scope:
         return Scope.READ
 

@@ -15,13 +15,14 @@ from studies.estimation.labels import is_peak
 from studies.evidence.completion import CompletionRule
 from studies.evidence.diagnoses import Diagnosis
 from studies.evidence.errors import EvidenceError
-from studies.models import Attempt, EvidenceBlob, EvidenceFile, Protocol, SeedSlot, Study
+from studies.models import Attempt, EvidenceBlob, EvidenceFile, Protocol, Refusal, SeedSlot, Study
 from studies.services.errors import UploadConflict, UploadProblem, UploadRefused
 from studies.services.outcomes.derivation import Observed, UploadedFile, completion_rule, derive
 from studies.services.outcomes.derivation_apart import DerivationStopped
 from studies.services.outcomes.evidence_bytes import blobs_for, forget_pending
 from studies.services.outcomes.evidence_checks import EvidenceUnavailable
 from studies.services.plan.slot_names import unknown_slot
+from studies.services.refusals import refusals_kept
 
 _LONGEST_REASON = 500
 _SMALLEST, _LARGEST = -(2**31), 2**31 - 1
@@ -91,6 +92,7 @@ class _Batch:
     places: dict[str, int] = field(default_factory=dict)
 
 
+@refusals_kept(Refusal.What.OUTCOME, UploadConflict)
 def record_attempts(study: Study, uploads: Sequence[AttemptUpload]) -> list[Recorded]:
     """Record all of these attempts, or none.
 

@@ -1,4 +1,4 @@
-"""Adding configurations and seed slots to a draft study. Once its predictions are sealed, the plan stands."""
+"""Adding configurations and seed slots to a plan that came in parts. One that was frozen or sealed stands."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from django.db import models
 
 from studies.estimation.errors import EstimationError
 from studies.estimation.volumes import startup_budget
-from studies.models import Attempt, Configuration, NonLaunch, Seal, SeedSlot, Study
+from studies.models import Attempt, Configuration, NonLaunch, Protocol, Refusal, Seal, SeedSlot, Study
+from studies.models.predictions import MADE_HERE
 from studies.services.adding import add_or_find
-from studies.services.errors import ServiceError, UploadProblem, UploadRefused
+from studies.services.errors import ServiceError, UploadConflict, UploadProblem, UploadRefused
 from studies.services.plan.pools import architectures, settings_of
+from studies.services.refusals import refusals_kept
 
 
 class NotADraft(ServiceError):
@@ -20,13 +22,19 @@ class NotADraft(ServiceError):
 
 
 def require_draft(study: Study) -> None:
-    """Raise ``NotADraft`` if the study is sealed or something of it has been launched."""
+    """Raise ``NotADraft`` if the study was frozen here with its plan, is sealed, or has been launched."""
+    if Protocol.objects.filter(study=study, source_path=MADE_HERE).exists():
+        raise NotADraft(
+            f"study {study.slug} was frozen with its plan, so nothing can be added to it; "
+            "plan more in a study that follows it"
+        )
     if Seal.objects.filter(study=study).exists():
         raise NotADraft(f"study {study.slug} is sealed, so nothing can be added to its plan")
     if Attempt.objects.filter(study=study).exists() or NonLaunch.objects.filter(study=study).exists():
         raise NotADraft(f"study {study.slug} has been launched, so nothing can be added to its plan")
 
 
+@refusals_kept(Refusal.What.PLAN, NotADraft, UploadConflict)
 def add_configurations(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[tuple[Configuration, bool]]:
     """Record planned configurations, all or none. The same again is found, other content is refused.
 
@@ -57,6 +65,7 @@ def add_configurations(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[
     return _add(study, wanted, "configuration_id", Configuration.objects.filter(study=study))
 
 
+@refusals_kept(Refusal.What.PLAN, NotADraft, UploadConflict)
 def add_slots(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[tuple[SeedSlot, bool]]:
     """Record planned slots, all or none; ``configuration`` is a configuration's id.
 

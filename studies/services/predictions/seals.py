@@ -18,7 +18,16 @@ from studies.estimation.errors import EstimationError
 from studies.estimation.methods import Prediction as MethodPrediction
 from studies.estimation.panel import by_method
 from studies.estimation.study import inherit
-from studies.models import Attempt, Configuration, FittedModel, Prediction, PredictionSet, Seal, Study
+from studies.models import (
+    Attempt,
+    Configuration,
+    FittedModel,
+    Prediction,
+    PredictionSet,
+    Refusal,
+    Seal,
+    Study,
+)
 from studies.models.predictions import MADE_HERE
 from studies.services.errors import ServiceError
 from studies.services.ledger_order import first_launch, first_outcome, sequence_of, sequences
@@ -27,6 +36,7 @@ from studies.services.plan.complete import require_complete
 from studies.services.plan.pools import pool_of
 from studies.services.predictions import bindings
 from studies.services.predictions.recorded import method_predictions, panel_set
+from studies.services.refusals import refusals_kept
 
 CONTRADICTED = "contradicted"
 
@@ -131,6 +141,7 @@ def seal_state(study: Study) -> SealState:
     return SealState(seal, number, launch, outcome, late, contradictions(study, seal, number))
 
 
+@refusals_kept(Refusal.What.SEAL)
 def seal_predictions(prediction_set: PredictionSet, sealed_at: dt.datetime | None = None) -> Seal:
     """Seal a complete prediction set of a panel, binding by hash everything that it rests on.
 
