@@ -8,7 +8,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -26,6 +25,7 @@ from notices.models import FeedKey, Message, Notice, Subscription
 from notices.sending import mail_problem, retry, webhook_body
 from notices.wording import mail_text, subject_line
 from rlvram_site.api.keys import ending_keys
+from rlvram_site.tables.paging import page_of
 from studies.models import Study
 
 PER_PAGE = 50
@@ -57,7 +57,7 @@ def subscriptions(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest, form: SubscriptionForm, *, status: int = 200, feed: str = "") -> HttpResponse:
-    rows = Paginator(_own(request), PER_PAGE).get_page(request.GET.get("page"))
+    rows = page_of(request, _own(request), PER_PAGE)
     failed = _messages(request).filter(state=Message.State.FAILED).count()
     given = request.POST if form.is_bound else QueryDict()
     chosen = given.getlist("kinds")
@@ -207,9 +207,7 @@ def messages_list(request: HttpRequest) -> HttpResponse:
     state = request.GET.get("state", "")
     if state in Message.State.values:
         rows = rows.filter(state=state)
-    page = Paginator(rows.prefetch_related("notices__issue", "notices__study"), PER_PAGE).get_page(
-        request.GET.get("page")
-    )
+    page = page_of(request, rows.prefetch_related("notices__issue", "notices__study"), PER_PAGE)
     return render(
         request,
         "notices/messages.html",

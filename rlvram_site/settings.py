@@ -295,6 +295,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
     "rlvram_site.remembered.RememberedPages",
+    "rlvram_site.tables.pages.TablesOfPages",
     "studies.views.unreadable.UnreadableStudy",
 ]
 

@@ -9,7 +9,7 @@ from django.urls import include, path
 
 from admission.views import tracking
 from operating import urls as operating_urls
-from rlvram_site import health, manual
+from rlvram_site import health, manual, saved_views
 from rlvram_site.verifier import verifier
 from rlvram_site.witness.views import witness_file, witnesses
 
@@ -42,6 +42,8 @@ urlpatterns = [
     path("admission/", include("admission.urls")),
     path("notices/", include("notices.urls")),
     path("search/", include("search.urls")),
+    path("views/", saved_views.saved_views, name="saved-views"),
+    path("views/<int:pk>/drop/", saved_views.drop_view, name="saved-view-drop"),
     path("docs/", manual.page, name="manual"),
     path("docs/ready/<str:name>", manual.ready_file, name="manual-file"),
     path("docs/<slug:name>/", manual.page, name="manual-page"),

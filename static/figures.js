@@ -104,6 +104,8 @@
       element.dispatchEvent(new CustomEvent("figuredrawn", { bubbles: true, detail: figures.get(element) }));
     }
     element.dataset.ready = "true";
+    // A loose heap of its words helps nobody who listens: a table on the page says the same in order.
+    for (const picture of element.querySelectorAll("svg.main-svg")) picture.setAttribute("aria-hidden", "true");
   }
 
   const printing = () => document.documentElement.classList.contains("paper");

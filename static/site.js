@@ -45,7 +45,7 @@
 
   /* A table wider than its container must be reachable with the keyboard, and only then be a tab stop. */
   function markScrollers() {
-    for (const box of document.querySelectorAll(".scroll, .manual pre")) {
+    for (const box of document.querySelectorAll(".scroll, main pre")) {
       if (box.scrollWidth > box.clientWidth + 1) box.setAttribute("tabindex", "0");
       else box.removeAttribute("tabindex");
     }
@@ -53,6 +53,128 @@
 
   markScrollers();
   window.addEventListener("resize", markScrollers);
+
+  /* On a phone, where a row is a card, a long table shows its first cards and a button for the rest. A row that
+     the address points at is never folded away. */
+  const CARDS = 800; // px of cards before the rest is folded up
+  const phone = window.matchMedia("(max-width: 600px)");
+
+  function fold(table) {
+    const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
+    const top = table.getBoundingClientRect().top;
+    const first = rows.findIndex((row) => row.getBoundingClientRect().bottom - top > CARDS);
+    const kept = Math.max(first, 2);
+    if (first < 0 || rows.length - kept < 2) return;
+    const target = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
+    if (target && table.contains(target)) return;
+    rows.slice(kept).forEach((row) => row.classList.add("beyond"));
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "button unfold";
+    button.textContent = `Show all ${rows.length} rows`;
+    button.addEventListener("click", () => {
+      rows.forEach((row) => row.classList.remove("beyond"));
+      button.remove();
+      const link = rows[kept].querySelector("a, button") || rows[kept];
+      if (link === rows[kept]) link.tabIndex = -1;
+      link.focus({ preventScroll: true });
+    });
+    table.parentElement.after(button);
+  }
+
+  function foldAll() {
+    if (!phone.matches) return;
+    for (const table of document.querySelectorAll(".scroll > table:not([data-folded])")) {
+      if (!table.checkVisibility()) continue; // in something closed: when that opens
+      table.dataset.folded = "";
+      fold(table);
+    }
+  }
+
+  foldAll();
+  phone.addEventListener("change", foldAll);
+  document.addEventListener("toggle", foldAll, true);
+  window.addEventListener("hashchange", () => {
+    const row = document.getElementById(decodeURIComponent(window.location.hash.slice(1)))?.closest("tr.beyond");
+    if (!row) return;
+    row.closest(".scroll").nextElementSibling?.matches("button.unfold") &&
+      row.closest(".scroll").nextElementSibling.click();
+    row.scrollIntoView();
+  });
+
+  /* A page that is still longer than some screens of a phone keeps its headings and opens its later parts on
+     demand: from the last to the second, until it is short enough. */
+  const LONGEST = 5000; // px of a page on a phone
+  const UNDRAWN = 330; // px that a figure grows by when it is drawn
+  const SHORT = 500; // px of a part that is never folded
+
+  function partsOf(heading) {
+    const parts = [];
+    for (let next = heading.nextElementSibling; next && next.tagName !== "H2"; next = next.nextElementSibling) {
+      if (!next.matches("script")) parts.push(next);
+    }
+    return parts;
+  }
+
+  const tall = (node) => node.offsetHeight + UNDRAWN * [...node.querySelectorAll("[data-figure]")].filter(
+    (plot) => plot.checkVisibility() && !plot.dataset.ready).length;
+
+  function showPart(heading) {
+    heading.classList.remove("closed");
+    heading.nextElementSibling?.matches("button.open-part") && heading.nextElementSibling.remove();
+    partsOf(heading).forEach((part) => part.classList.remove("beyond"));
+    foldAll();
+  }
+
+  function foldParts() {
+    const main = document.getElementById("content");
+    if (!phone.matches || !main) return;
+    let height = tall(document.body);
+    const headings = [...main.querySelectorAll("h2")].filter(
+      (heading) => !heading.closest("details, aside, dialog, form, li, table") && heading.checkVisibility());
+    const target = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
+    for (const heading of headings.slice(1).reverse()) {
+      if (height <= LONGEST) return;
+      const parts = partsOf(heading);
+      const size = parts.reduce((sum, part) => sum + tall(part), 0);
+      if (size < SHORT || target === heading || parts.some((part) => part.contains(target))) continue;
+      parts.forEach((part) => part.classList.add("beyond"));
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "button unfold open-part";
+      button.append("Show this part");
+      const what = document.createElement("span");
+      what.className = "visually-hidden";
+      what.textContent = `: ${heading.textContent.trim()}`;
+      button.append(what);
+      button.addEventListener("click", () => {
+        showPart(heading);
+        heading.tabIndex = -1;
+        heading.focus({ preventScroll: true });
+      });
+      heading.classList.add("closed");
+      heading.after(button);
+      height -= size;
+    }
+  }
+
+  foldParts();
+  phone.addEventListener("change", foldParts);
+  window.addEventListener("hashchange", () => {
+    const target = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
+    const part = target?.closest("main .beyond");
+    if (!part) return;
+    let heading = part;
+    while (heading && heading.tagName !== "H2") heading = heading.previousElementSibling;
+    if (heading) showPart(heading);
+    target.scrollIntoView();
+  });
+
+  /* Times are UTC; pointed at, each says itself in this browser's zone. */
+  for (const moment of document.querySelectorAll("time[datetime]:not([title])")) {
+    const at = new Date(moment.dateTime);
+    if (!Number.isNaN(at.getTime())) moment.title = `${at.toLocaleString(undefined, { timeZoneName: "short" })} here`;
+  }
 
   /* Of pages in a row wider than a phone, the current one is in sight. */
   for (const row of document.querySelectorAll(".subnav")) {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.db.models.functions import Length
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
@@ -16,6 +15,7 @@ from admission.services.identity import find_issue
 from admission.services.standing import until
 from admission.services.witnesses import ClassCounts, ScoredWitness, WitnessClass, counts, scored_witnesses
 from admission.views.common import answer, as_of, page_context
+from rlvram_site.tables.paging import page_of
 
 RECEIPTS_PER_PAGE = 100
 
@@ -117,7 +117,7 @@ def receipts(request: HttpRequest, owner: str, name: str, number: int, host: str
         "admission/receipts.html",
         {
             **page_context(issue, "admission-receipts", moment),
-            "receipts": Paginator(rows, RECEIPTS_PER_PAGE).get_page(request.GET.get("page")),
+            "receipts": page_of(request, rows, RECEIPTS_PER_PAGE),
             "total": rows.count(),
             "independent": rows.filter(independent=True).count(),
             "public": rows.filter(access="public").count(),

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -22,6 +21,7 @@ from admission.sync.jobs import track
 from admission.tasks import schedule_sync
 from rlvram_site.api.keys import Scope
 from rlvram_site.api.permissions import scopes_of_person
+from rlvram_site.tables.paging import page_of
 from studies.jobs.errors import JobRefused
 
 PER_PAGE = 50
@@ -56,7 +56,7 @@ def followed(request: HttpRequest) -> HttpResponse:
         request,
         "admission/followed.html",
         {
-            "rows": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
+            "rows": page_of(request, rows, PER_PAGE),
             "numbers": numbers,
             "allowed": may_track(request),
             "given": given[:400],

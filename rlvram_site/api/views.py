@@ -10,8 +10,9 @@ from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularAPIView
 from rest_framework import serializers
+from rest_framework.renderers import TemplateHTMLRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -19,6 +20,7 @@ from rest_framework.views import APIView
 from host.version import product_version
 from rlvram_site.api.errors import ErrorSerializer
 from rlvram_site.api.permissions import scopes_of
+from rlvram_site.api.reference import Group, reference
 
 
 class IndexSerializer(serializers.Serializer):
@@ -72,11 +74,27 @@ class Schema(SpectacularAPIView):
     generator_class = KeptGenerator
 
 
-class Docs(SpectacularSwaggerSplitView):
-    """The document as a page. Its script is a file of its own, so that the content policy allows it."""
+@cache
+def _reference() -> tuple[list[Group], list[tuple[str, str]]]:
+    return reference(openapi_document())
 
-    template_name = "api/docs.html"
-    url_name = "api-schema"
+
+class Docs(APIView):
+    """The document as a page of this site: readable without a script, on a phone and by a screen reader."""
+
+    renderer_classes = (TemplateHTMLRenderer,)
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> Response:
+        groups, common = _reference()
+        count = sum(len(group.operations) for group in groups)
+        context = {
+            "groups": groups,
+            "common": common,
+            "count": count,
+            "title": openapi_document()["info"]["title"],
+        }
+        return Response(context, template_name="api/docs.html")
 
 
 @csrf_exempt

@@ -12,6 +12,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from rlvram_site.counting import figures
 from rlvram_site.marks import LABEL_MARKS, MARKS
 
 register = template.Library()
@@ -78,13 +79,19 @@ def utc(value: dt.datetime | None) -> str | SafeString:
 
 @register.filter
 def digest(value: str | None) -> str | SafeString:
-    """A hash as 8 characters; the whole of it is in the title and is what gets copied."""
+    """A hash as 8 characters; the whole of it is in the title and is what gets copied. Read out, it is those 8 as well."""
     if not value:
         return NOTHING
     return format_html(
-        '<button type="button" class="hash" data-copy="{}" title="{}" aria-label="Copy {}">{}</button>',
-        value, value, value, value[:8],
+        '<button type="button" class="hash" data-copy="{}" title="{}" aria-label="{}, copy the whole hash">{}</button>',
+        value, value, value[:8], value[:8],
     )  # fmt: skip
+
+
+@register.filter
+def counted(number: int, singular: str) -> str:
+    """``{{ 3|counted:"kept view" }}`` is ``3 kept views``."""
+    return figures(number, singular)
 
 
 @register.filter

@@ -41,6 +41,7 @@ STUDY_PAGES = (
     ("costs", "Costs"),
     ("events", "Events"),
     ("commits", "Commits"),
+    ("paper", "For a paper"),
     ("evidence", "Evidence"),
 )
 
@@ -96,6 +97,12 @@ def site_navigation(context: dict[str, Any]) -> dict[str, Any]:
 def study_navigation(study: Any, current: str) -> dict[str, Any]:
     """The pages of one study; ``current`` is the address name of the page shown."""
     return {"links": _links(STUDY_PAGES, current, study.slug), "study": study}
+
+
+@register.simple_tag
+def study_tab(page: str) -> str:
+    """What the heading of a study's page says before the study; empty on its overview and for a record's page."""
+    return dict(STUDY_PAGES[1:]).get(page, "")
 
 
 @register.simple_tag

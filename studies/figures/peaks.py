@@ -307,7 +307,7 @@ def own_peaks(rows: Sequence[PeakRow], *, margin_mib: float, capacity_mib: float
     middle = (min(values) + max(values)) / 2
     for value, name, shift, dash in (
         (margin_mib, "margin", 0, "dash"),
-        (capacity_mib, "capacity", 15, "solid"),
+        (capacity_mib, "capacity", 19, "solid"),
     ):
         # One name above the other, each towards the middle: on a phone there is no room beside.
         figure.add_vline(
@@ -322,17 +322,25 @@ def own_peaks(rows: Sequence[PeakRow], *, margin_mib: float, capacity_mib: float
         )
     _interval_bars(figure, rows, max(values) + pad)
     names = list(dict.fromkeys(row.name for row in rows))
-    figure.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
+    # Each row is named, however little room a phone has for names.
+    figure.update_yaxes(
+        categoryorder="array",
+        categoryarray=names[::-1],
+        tickmode="array",
+        tickvals=names,
+        ticktext=names,
+        automargin=True,
+    )
     figure.update_xaxes(
         range=[min(values) - pad, max(values) + pad * 2], title_text="MiB per device", tickformat=",d", col=1
     )
     figure.update_xaxes(type="category", range=[-0.5, 0.5], col=2)
     figure.update_layout(
         template=None,
-        height=136 + 34 * len(names),
-        margin={"l": 8, "r": 8, "t": 44, "b": 80},
+        height=142 + 34 * len(names),
+        margin={"l": 8, "r": 8, "t": 50, "b": 80},
         legend={"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0},
-        meta={"narrow": {"height": 166 + 34 * len(names), "margin": {"b": 110}, **_narrow_axes(figure)}},
+        meta={"narrow": {"height": 172 + 34 * len(names), "margin": {"b": 110}, **_narrow_axes(figure)}},
     )
     return figure
 

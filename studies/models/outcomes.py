@@ -147,6 +147,10 @@ class NonLaunch(StudyRecord):
     reason = models.CharField(max_length=500)
     facts = models.JSONField(default=dict)
 
+    class Meta:
+        verbose_name = "launch that never was"
+        verbose_name_plural = "launches that never were"
+
     def __str__(self) -> str:
         return f"{self.slot}: not launched"
 

@@ -23,6 +23,7 @@ register = template.Library()
 register.filter("method", words.method_words)
 register.filter("family", words.family_words)
 register.filter("label", words.label_words)
+register.filter("workload", words.workload_words)
 register.filter("sentence", words.sentence)
 
 

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rlvram_site.counting import count_word as count_word
+from rlvram_site.counting import counted as counted
 from studies.estimation.methods import method_classes
 
-_NUMBERS = (
-    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-)  # fmt: skip
-
 _FAMILIES = {"qwen25": "Qwen", "phi4": "Phi-4-mini", "granite33": "Granite"}
+
+_WORKLOADS = {
+    "gsm8k": "GSM8K mathematics",
+    "math": "MATH mathematics",
+    "code_standard": "Standard code",
+    "longer_prompt_code": "Longer-prompt code",
+}
 
 _LABELS = {
     "within_margin": ("within margin", "usable"),
     "above_margin": ("above margin", "above-margin"),
     "memory_failure": ("memory failure", "memory-failing"),
 }
-
-
-def count_word(number: int) -> str:
-    """``six`` up to twelve, digits with thousands separators beyond; zero is ``no``."""
-    return _NUMBERS[number] if 0 <= number < len(_NUMBERS) else f"{number:,}"
-
-
-def counted(number: int, singular: str, plural: str = "") -> str:
-    """``six configurations``, ``one configuration``, ``no configurations``."""
-    return f"{count_word(number)} {singular if number == 1 else plural or singular + 's'}"
 
 
 def method_words(method: str) -> str:
@@ -40,6 +35,11 @@ def method_words(method: str) -> str:
 def family_words(family: str) -> str:
     """The makers' name of an architecture family; a family without one keeps its code."""
     return _FAMILIES.get(family, family)
+
+
+def workload_words(workload: str) -> str:
+    """A workload's name where only its id is at hand; an unknown one with spaces."""
+    return _WORKLOADS.get(workload, workload.replace("_", " "))
 
 
 def set_words(fold: str, study: str = "", *, development: bool = False) -> str:

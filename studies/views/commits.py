@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from rlvram_site.tables.paging import page_of
 from studies.services.outcomes.commits import attempts_of, commits_of, status_of
 from studies.services.outcomes.slots import attempt_states
 from studies.services.outcomes.verdict import state_of
@@ -19,7 +19,7 @@ ROWS_PER_PAGE = 50
 def commits(request: HttpRequest, slug: str) -> HttpResponse:
     """Every commit of which an attempt is recorded."""
     study = get_study(slug)
-    page = Paginator(commits_of(study), ROWS_PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, commits_of(study), ROWS_PER_PAGE)
     rows = [
         {**row, "address": commit_address(row["repository"] or "", row["execution_commit"])} for row in page
     ]
@@ -30,7 +30,7 @@ def commits(request: HttpRequest, slug: str) -> HttpResponse:
 def commit(request: HttpRequest, slug: str, commit: str) -> HttpResponse:
     """The attempts of one commit."""
     study = get_study(slug)
-    page = Paginator(attempts_of(study, commit), ROWS_PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, attempts_of(study, commit), ROWS_PER_PAGE)
     attempts = list(page)
     if not attempts:
         raise Http404(f"No attempt of {commit} is recorded in this study.")

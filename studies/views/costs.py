@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 
+from rlvram_site.tables.paging import page_of
 from rlvram_site.templatetags.display import gpu_hours
 from studies.figures.costs import ScopeBar, costs_figure
 from studies.models import Allocation, Attempt, CostTotal
@@ -48,9 +48,7 @@ def costs(request: HttpRequest, slug: str) -> HttpResponse:
         outcomes=outcomes,
         figure=costs_figure([_bar(cost) for cost in known]) if known else None,
         evidence=evidence,
-        page_of_rows=Paginator(Allocation.objects.filter(study=study), PER_PAGE).get_page(
-            request.GET.get("page")
-        ),
+        page_of_rows=page_of(request, Allocation.objects.filter(study=study), PER_PAGE),
     )  # fmt: skip
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 
+from rlvram_site.tables.paging import page_of
 from studies.models import Event
 from studies.text.words import counted, listed, sentence
 from studies.views.common import get_study, study_page
@@ -18,7 +18,7 @@ PER_PAGE = 100
 def events(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(slug)
     rows = Event.objects.filter(study=study)
-    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, rows, PER_PAGE)
     counts = rows.order_by().values_list("status").annotate(number=Count("pk"))
     return study_page(
         request, study, "events", events=list(page), page_of_rows=page, sentence=_sentence(dict(counts))

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 
 from django import forms
 from django.conf import settings
-from django.core.paginator import Paginator
 from django.db import DatabaseError
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 
+from rlvram_site.tables.paging import page_of
 from studies.models import EvidenceBlob, EvidenceFile, StoredFile, Study
 from studies.services.outcomes.evidence_bytes import Usage, usage
 from studies.services.outcomes.evidence_checks import Standing, standing
@@ -54,7 +54,7 @@ def evidence(request: HttpRequest, slug: str) -> HttpResponse:
     form = StateForm(request.GET)
     chosen = form.cleaned_data["state"] if form.is_valid() else ""
     rows = _files(study, chosen) if form.is_valid() else EvidenceBlob.objects.none()
-    page = Paginator(rows, ROWS_PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, rows, ROWS_PER_PAGE)
     used, found = usage(study), standing(study.pk)
     response = study_page(
         request, study, "evidence", form=form, page_of_rows=page, rows=_named(study, list(page)), used=used,

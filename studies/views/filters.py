@@ -70,12 +70,15 @@ class ConfigurationFilter(django_filters.FilterSet):
             output_field=IntegerField(),
         )
         present = queryset.order_by().values_list(
-            "model_id", "workload_id", "configuration_level", "gpu_count", "source_study"
+            "model_id", "workload_id", "configuration_level", "gpu_count", "source_study", "workload_name"
         )
-        columns = list(zip(*present.distinct(), strict=True)) or [()] * 5
+        columns = list(zip(*present.distinct(), strict=True)) or [()] * 6
         super().__init__(data, queryset.annotate(state_order=self.order))
-        for name, values in zip(("model", "workload", "level", "gpus", "source"), columns, strict=True):
-            self.filters[name].extra["choices"] = [(str(value), str(value)) for value in sorted(set(values))]
+        names = dict(zip(columns[1], columns[5], strict=True))
+        for name, values in zip(("model", "workload", "level", "gpus", "source"), columns[:5], strict=True):
+            self.filters[name].extra["choices"] = [
+                (str(value), names.get(value, str(value))) for value in sorted(set(values))
+            ]
         self.filters["state"].extra["choices"] = [(state.value, state.word) for state in states]
         if len(self.filters["source"].extra["choices"]) < 2:
             del self.filters["source"]

@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from rlvram_site.as_of import AsOfError, as_of_text, parse_as_of
+from rlvram_site.tables.paging import page_of
 from studies.figures.panel import panel_figure
 from studies.figures.timeline import HistoryBin, HistoryMark, binned_figure, history_figure
 from studies.models import Allocation, Amendment, Attempt, Event, Exclusion, NonLaunch, Protocol, Study
@@ -96,7 +96,7 @@ def _whole(request: HttpRequest, study: Study, seal: SealState, as_of: dt.dateti
     """All records by time."""
     items = timeline(study)
     sealed_at = seal.seal.sealed_at if seal.seal else None
-    page = Paginator(items, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, items, ITEMS_PER_PAGE)
     return {
         "figure": history_figure([_moment(study, item) for item in items], sealed_at=sealed_at, as_of=as_of)
         if items

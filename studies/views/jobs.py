@@ -7,7 +7,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -15,6 +14,7 @@ from django.views.decorators.http import require_POST
 
 from rlvram_site.access import is_staff
 from rlvram_site.api.permissions import scopes_of_person
+from rlvram_site.tables.paging import page_of
 from studies.jobs import claims, kinds, starting
 from studies.jobs.errors import JobRefused
 from studies.jobs.kinds.export import exported_file
@@ -44,7 +44,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
         request,
         "jobs/jobs.html",
         {
-            "rows": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
+            "rows": page_of(request, rows, PER_PAGE),
             "filters": [(name, options, chosen[name]) for name, options in choices.items()],
             "narrowed": any(chosen.values()),
             "query": kept.urlencode(),

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django_tables2 import RequestConfig
 
 from rlvram_site.csv_download import csv_response
+from rlvram_site.tables.paging import note_length, rows_per_page
 from studies.models import Configuration
 from studies.views.filters import ConfigurationFilter, StateChoice
 from studies.views.tables import ConfigurationTable
@@ -55,7 +56,8 @@ def list_configurations(
     table = make_table(narrowed.queryset.none() if narrowed.messages else narrowed.qs)
     # How many rows a page has is ours to say: an address must not ask for all of them at once.
     table.per_page_field = "rows-per-page-is-fixed"
-    RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
+    RequestConfig(request, paginate={"per_page": rows_per_page(request, PER_PAGE)}).configure(table)
+    note_length(request, table.page)
     table.prepare_page()
     return Listing(narrowed, table, queryset.count() if total is None else total, _without_page(request.GET))
 

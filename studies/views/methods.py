@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, cast
 
 from django import forms
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 
+from rlvram_site.tables.paging import page_of
 from studies.estimation.coverage import coverage_curve, point_at
 from studies.estimation.labels import Label
 from studies.estimation.methods import Method, method_class, method_classes
@@ -60,7 +60,7 @@ def methods(request: HttpRequest, slug: str) -> HttpResponse:
         pairs = compare(left, right)
         both = [pair for pair in pairs if pair.shared]
         differing = sum(pair.differs for pair in both)
-        page = Paginator(pairs, PER_PAGE).get_page(request.GET.get("page"))
+        page = page_of(request, pairs, PER_PAGE)
         page.object_list = load_pairs(page.object_list)  # type: ignore[assignment]
         context |= {
             "left": left,
@@ -123,7 +123,7 @@ def _scoped(request: HttpRequest, study: Study) -> tuple[dict[str, Any], ScopeFo
         "scope": chosen,
         "scope_key": scope_key(chosen),
         "scope_name": scope_words(chosen),
-        "wrong": Paginator(wrong, PER_PAGE).get_page(request.GET.get("wrong")),
+        "wrong": page_of(request, wrong, PER_PAGE, "wrong"),
         "wrong_total": len(wrong),
         "usable": usable,
         "coverage": _coverage(chosen, numbers.margin_mib, usable),

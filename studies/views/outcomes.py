@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from django import forms
-from django.core.paginator import Paginator
 from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
+from rlvram_site.tables.paging import page_of
 from studies.figures.memory import Band, memory_figure
 from studies.figures.peaks import PeakPoint, predicted_against_measured
 from studies.figures.slots import SlotGroup, slots_figure
@@ -58,9 +58,7 @@ def outcomes(request: HttpRequest, slug: str) -> HttpResponse:
         panel = panel_numbers(study)
     except UNREADABLE as error:
         return study_page(request, study, "outcomes", problem=str(error))
-    page = Paginator(in_panel_order(study).values_list("pk", flat=True), ROWS_PER_PAGE).get_page(
-        request.GET.get("page")
-    )
+    page = page_of(request, in_panel_order(study).values_list("pk", flat=True), ROWS_PER_PAGE)
     rows = lines(panel, page)
     seeds = sorted({item.slot.seed for row in rows for item in row.slots})
     counts = slot_numbers(study)
@@ -90,9 +88,8 @@ def _grid_row(row: PanelLine, seeds: Sequence[int]) -> GridRow:
 def _unplanned(request: HttpRequest, study: Study) -> dict[str, Any]:
     """A page of the attempts that belong to no slot, superseded entries among them."""
     rows = Attempt.objects.filter(study=study, slot=None).defer(*LARGE_COLUMNS).order_by("pk")
-    page = Paginator(
-        rows.annotate(is_superseded=Exists(Attempt.objects.filter(supersedes=OuterRef("pk")))), ROWS_PER_PAGE
-    ).get_page(request.GET.get("unplanned"))
+    rows = rows.annotate(is_superseded=Exists(Attempt.objects.filter(supersedes=OuterRef("pk"))))
+    page = page_of(request, rows, ROWS_PER_PAGE, "unplanned")
     return {"unplanned": page}
 
 

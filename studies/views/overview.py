@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from rlvram_site.ledger.chain import head
 from rlvram_site.marks import MARKS
+from rlvram_site.tables.paging import page_of
 from studies.estimation.development import PANEL, WORD, summary
 from studies.estimation.labels import UNDECIDED, Label
 from studies.figures.approvals import APPROVED, LEFT, Group, MethodCounts, approvals_figure
@@ -101,13 +101,13 @@ class FamilyTable:
 def overview(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(slug)
     try:
-        context = _context(study, request.GET)
+        context = _context(study, request)
     except UNREADABLE as error:
         context = {"problem": str(error)}
     return study_page(request, study, "study", follow_ups=list(study.follow_ups.all()), **context)
 
 
-def _context(study: Study, query: QueryDict) -> dict[str, Any]:
+def _context(study: Study, request: HttpRequest) -> dict[str, Any]:
     panel = panel_numbers(study)
     folds = recorded_folds(study)
     developed = load_development(study)
@@ -116,7 +116,7 @@ def _context(study: Study, query: QueryDict) -> dict[str, Any]:
     counts = {method: counted_cells(tallies) for method, tallies in panel.tallies.items()}
     return {
         "panel": panel,
-        **_shown(panel, developed, query),
+        **_shown(panel, developed, request),
         "names": [state for state in MARKS if any(found[state] for found in counts.values())],
         "developed": developed,
         "families": families,
@@ -138,7 +138,7 @@ def _context(study: Study, query: QueryDict) -> dict[str, Any]:
     }
 
 
-def _shown(panel: PanelNumbers, developed: Sequence[Development], query: QueryDict) -> dict[str, Any]:
+def _shown(panel: PanelNumbers, developed: Sequence[Development], request: HttpRequest) -> dict[str, Any]:
     """The panel cell by cell; a large one by group, with a way down."""
     if not is_large(panel):
         rows = lines(panel, in_panel_order(panel.study).values_list("pk", flat=True))
@@ -146,7 +146,7 @@ def _shown(panel: PanelNumbers, developed: Sequence[Development], query: QueryDi
         return {"rows": rows, "panel_figure": figure, **_developed_panel(panel, rows, developed)}
     names = group_names(panel)
     configurations = reverse("configurations", args=[panel.study.slug])
-    page = Paginator(names, GROUPS_PER_PAGE).get_page(query.get("groups"))
+    page = page_of(request, names, GROUPS_PER_PAGE, "groups")
     largest = [
         StateGroup(group.words, group.observed, f"{configurations}?{group.query}")
         for group in groups_called(panel, names[:GROUPS_DRAWN])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 
+from rlvram_site.tables.paging import page_of
 from studies.services.errors import UNREADABLE
 from studies.services.scores.pairs import PairNumbers, pair_names, pair_numbers, pairs_called
 from studies.services.scores.panel_lines import panel_numbers
@@ -18,7 +18,7 @@ def pairs(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(slug)
     try:
         panel = panel_numbers(study)
-        page = Paginator(pair_names(study), PER_PAGE).get_page(request.GET.get("page"))
+        page = page_of(request, pair_names(study), PER_PAGE)
         rows = pairs_called(panel, list(page))
     except UNREADABLE as error:
         return study_page(request, study, "pairs", sentence=f"No pair can be shown: {error}.")
@@ -41,5 +41,5 @@ def _sentence(numbers: PairNumbers) -> str:
         tail = f"{count_word(completed)} completed on both sides, and only they give a difference"
     else:
         tail = "none completed on both sides, so there is no difference to report"
-    both = f"{count_word(eligible)} with an eligible outcome on both sides"
+    both = f"{count_word(eligible) if eligible else 'none'} with an eligible outcome on both sides"
     return sentence(f"{counted(numbers.pairs, 'matched pair')}: {both}, {tail}.")

@@ -10,13 +10,13 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from rlvram_site.api.keys import Scope
 from rlvram_site.api.permissions import scopes_of_person
+from rlvram_site.tables.paging import page_of
 from studies.checkpoints.architecture import CONFIG
 from studies.directory import configurations, matrix, protocol_file, schedule_table, study_file
 from studies.directory.files import MAX_BYTES, read_archive
@@ -134,7 +134,7 @@ def drafts(request: HttpRequest) -> HttpResponse:
             except ServiceError as error:
                 found.add("archive", None, "draft", str(error), "room for one more")
         problems = found.all
-    page = Paginator(study_drafts.visible_to(request.user), PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, study_drafts.visible_to(request.user), PER_PAGE)
     context = {"page": page, "problems": problems, "most": MAX_BYTES // 1024**2}
     return render(request, "studies/drafts.html", context, status=422 if problems else 200)
 

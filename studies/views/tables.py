@@ -55,6 +55,9 @@ class ConfigurationTable(tables.Table):
         per_page = 50
         empty_text = "No configuration matches these filters."
 
+    def render_workload_id(self, record: Configuration) -> str:
+        return record.workload_name
+
     def prepare_page(self) -> None:
         """Load what the rows of the page need together, once the page is known."""
 

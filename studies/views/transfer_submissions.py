@@ -9,13 +9,13 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 
 from rlvram_site.api.keys import Scope
 from rlvram_site.api.permissions import scopes_of_person
 from rlvram_site.marks import MARKS
+from rlvram_site.tables.paging import page_of
 from studies.estimation.errors import EstimationError
 from studies.models import TransferQuery, TransferSubmission
 from studies.models.transfer import SELECTIONS, TRACK_WORDS
@@ -203,7 +203,7 @@ def submissions(request: HttpRequest, slug: str) -> HttpResponse:
         return suite_page(request, pool, "submissions", status=400, problem=problem, tracks=tracks)
     text = request.GET.get("q", "")[:100].replace("\x00", "")
     keys = score_keys(pool, track, text.strip())
-    page = Paginator(keys, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, keys, SUBMISSIONS_PER_PAGE)
     return suite_page(
         request, pool, "submissions",
         tracks=tracks,
@@ -255,9 +255,7 @@ def queries(request: HttpRequest, slug: str) -> HttpResponse:
     if wanted.narrowed:
         names = queries_in_state(suite, wanted.queries, sides, wanted.state) if wanted.state else wanted.ids
         rows = rows.filter(query_id__in=names)
-    page = Paginator(rows.order_by("task__track", "task__task_id", "query_id"), QUERIES_PER_PAGE).get_page(
-        request.GET.get("page")
-    )
+    page = page_of(request, rows.order_by("task__track", "task__task_id", "query_id"), QUERIES_PER_PAGE)
     return suite_page(
         request, pool, "queries",
         rows=page,

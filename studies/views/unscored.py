@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 
 from rlvram_site.marks import UNSCORED_APPROVALS
+from rlvram_site.tables.paging import page_of
 from studies.models import Study
 from studies.services.errors import UNREADABLE
 from studies.services.scores.panel_lines import (
@@ -35,7 +35,7 @@ def unscored(request: HttpRequest, slug: str) -> HttpResponse:
     except UNREADABLE as error:
         return study_page(request, study, "unscored", sentence=f"No approval is unscored: {error}.")
     waiting = in_panel_order(study).filter(unscored=True).values_list("pk", flat=True)
-    page = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, waiting, PER_PAGE)
     return study_page(
         request,
         study,
