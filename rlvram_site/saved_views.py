@@ -6,6 +6,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.http import HttpRequest, HttpResponse
@@ -48,20 +49,26 @@ class SavedViewForm(forms.ModelForm):
         return path
 
 
+def _person(request: HttpRequest) -> User:
+    """Who is logged in; only called behind ``login_required``."""
+    assert isinstance(request.user, User)
+    return request.user
+
+
 @never_cache
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def saved_views(request: HttpRequest) -> HttpResponse:
     """The person's views; a posted one is kept, and one of the same page and name is replaced."""
-    form = SavedViewForm(request.POST or None)
+    form, person = SavedViewForm(request.POST or None), _person(request)
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
         view, _ = SavedView.objects.update_or_create(
-            user=request.user, path=given["path"], name=given["name"], defaults={"query": given["query"]}
+            user=person, path=given["path"], name=given["name"], defaults={"query": given["query"]}
         )
         messages.success(request, f"The view {view.name} is kept.")
         return redirect(view.address)
-    views = SavedView.objects.filter(user=request.user)
+    views = SavedView.objects.filter(user=person)
     return render(
         request, "saved_views.html", {"views": views, "form": form}, status=400 if form.errors else 200
     )
@@ -70,5 +77,5 @@ def saved_views(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def drop_view(request: HttpRequest, pk: int) -> HttpResponse:
-    SavedView.objects.filter(user=request.user, pk=pk).delete()
+    SavedView.objects.filter(user=_person(request), pk=pk).delete()
     return redirect("saved-views")

@@ -1,8 +1,9 @@
 """Every page of a running site as pictures and as a table: ``python -m scripts.pictures http://127.0.0.1:8000``.
 
 One page of each kind is found by following links from the home page, so a new page is looked at without being
-named here. Each is opened at two widths, and pictured in a light and a dark theme. ``pages.csv`` and ``pages.md``
-beside the pictures hold height, tab stops, bytes and what does not fit. ``--readme`` makes the README's pictures.
+named here. Each is opened at two widths, and pictured in a light and a dark theme. ``pages.csv`` and
+``pages.md`` beside the pictures hold height, tab stops, bytes and what does not fit. ``--readme`` makes the
+README's pictures.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urljoin, urlsplit
 
 import django
 from django.urls import Resolver404, resolve
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, FloatRect, Page, StorageState, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "pictures"
 README_PICTURES = ROOT / "docs" / "pictures"
 WIDTHS = {1280: 900, 390: 844}
 """Heights in px by widths in px: a desktop window, and a phone."""
-THEMES = ("light", "dark")
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 STARTS = ("/", "/docs/", "/api/v1/docs/", "/search/?q=granite", "/no-such-page/")
 STAFF_STARTS = ("/", "/admin/", "/admin/studies/amendment/add/", "/account/", "/operating/")
 FIRST_OF_README = ("panel", "/studies/estimation/", "#panel")
@@ -62,7 +64,7 @@ MEASURE = r"""() => {
 
 @dataclass(frozen=True)
 class Row:
-    """One page at one width: height and what is too wide in px, bytes of the document, cells with torn words."""
+    """One page at one width: height and what is too wide in px, bytes of the document, torn cells."""
 
     page: str
     width: int
@@ -74,7 +76,7 @@ class Row:
 
 
 def kind_of(path: str) -> str | None:
-    """The page's route; lists and forms of the admin are one kind each. None where the site has no such page."""
+    """The page's route; lists and forms of the admin are one kind each. None where there is no such page."""
     try:
         match = resolve(path)
     except Resolver404:
@@ -106,7 +108,7 @@ def addresses(context: BrowserContext, site: str, starts: tuple[str, ...]) -> li
 
 
 def targets(path: str, html: str) -> Iterator[str]:
-    """Paths of this site that the page at ``path`` links to, without their queries: a sorted page is no other kind."""
+    """Paths of this site that the page at ``path`` links to; a query makes no other kind of page."""
     for href in re.findall(r'<a\b[^>]*?\bhref="([^"#]*)', html):
         target = urlsplit(urljoin(f"http://here{path}", href.replace("&amp;", "&")))
         if target.netloc == "here" and not target.path.startswith(("/static/", "/logout")):
@@ -136,12 +138,12 @@ def look_at(page: Page, site: str, path: str, width: int, out: Path | None) -> R
             if height <= LONGEST:
                 page.screenshot(path=target, full_page=True)
             else:
-                clip = {"x": 0, "y": 0, "width": width, "height": LONGEST}
+                clip = FloatRect(x=0, y=0, width=width, height=LONGEST)
                 page.screenshot(path=target, full_page=True, clip=clip)
     return Row(path, width, height, stops, size, too_wide, torn)
 
 
-def windows(browser: Browser, state: dict | None) -> Iterator[tuple[int, Page]]:
+def windows(browser: Browser, state: StorageState | None) -> Iterator[tuple[int, Page]]:
     for width, height in WIDTHS.items():
         context = browser.new_context(viewport={"width": width, "height": height}, storage_state=state)
         yield width, context.new_page()
@@ -171,7 +173,7 @@ def write_tables(rows: list[Row], out: Path) -> None:
     (out / "pages.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def logged_in(browser: Browser, site: str, password: str) -> dict:
+def logged_in(browser: Browser, site: str, password: str) -> StorageState:
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"{site}/login/")
@@ -181,12 +183,12 @@ def logged_in(browser: Browser, site: str, password: str) -> dict:
     page.wait_for_url(lambda address: "/login/" not in address)
     state = context.storage_state()
     context.close()
-    return dict(state)
+    return state
 
 
 def picture_all(browser: Browser, site: str, out: Path, password: str, only: str, *, pictures: bool) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    runs = [(STARTS, None)]
+    runs: list[tuple[tuple[str, ...], StorageState | None]] = [(STARTS, None)]
     if password:
         runs.append((STAFF_STARTS, logged_in(browser, site, password)))
     rows: list[Row] = []

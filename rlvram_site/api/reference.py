@@ -1,4 +1,4 @@
-"""The OpenAPI document as the reference page shows it: groups of operations, each with its fields and a command."""
+"""The OpenAPI document as the reference page shows it: groups of operations, their fields, a command."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def reference(document: dict[str, Any]) -> tuple[list[Group], list[tuple[str, st
 def _operation(document: dict[str, Any], path: str, method: str, item: dict[str, Any]) -> Operation:
     body = item.get("requestBody", {}).get("content", {})
     answers = [(status, found) for status, found in item["responses"].items() if status not in _COMMON]
-    first = next((found.get("content", {}) for _, found in answers), {})
+    first: dict[str, Any] = next((found.get("content", {}) for _, found in answers), {})
     return Operation(
         identifier=item["operationId"].replace("_", "-"),
         method=method.upper(),
         path=path,
         words=item.get("description", ""),
         parameters=[_parameter(document, found) for found in item.get("parameters", ())],
-        body=_fields(document, next(iter(body.values()), {}).get("schema", {}), writing=True),
+        body=_fields(document, dict(next(iter(body.values()), {})).get("schema", {}), writing=True),
         body_types=list(body),
         answer=_fields(document, first.get("application/json", {}).get("schema", {}), writing=False),
         answers=[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import include, path, register_converter
 
 from rlvram_site.api import views
-from rlvram_site.witness.views import Witnesses
+from rlvram_site.api.witnesses import Witnesses
 
 
 class Anything:

@@ -1,1 +1,1 @@
-"""Every table of a page: labels for a phone's cards, order and filter kept in the address, and files of it."""
+"""Every table of a page: labels for a phone's cards, order and filter kept in the address, and files."""

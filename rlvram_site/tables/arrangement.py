@@ -1,4 +1,4 @@
-"""How somebody wants to see a table: words that rows must have, the column they are sorted by, columns left out."""
+"""How somebody wants to see a table: words in its rows, the column of their order, columns left out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Of one table. ``sort`` is a column's place from 1, negative for the largest first, 0 for the given order."""
+    """Of one table. ``sort`` is a column's place from 1, negative for largest first, 0 for none."""
 
     words: str = ""
     sort: int = 0
@@ -25,7 +25,7 @@ class Arrangement:
 
 
 def asked(table: str, query: Mapping[str, str], hidden: list[str]) -> Arrangement:
-    """From ``NAME.q``, ``NAME.sort`` and ``NAME.hide`` of an address; what is no number counts as not given."""
+    """From ``NAME.q``, ``NAME.sort`` and ``NAME.hide`` of an address; what is no number is not given."""
     sort = query.get(f"{table}.sort", "")
     return Arrangement(
         query.get(f"{table}.q", "").strip(),

@@ -76,7 +76,7 @@ class Row:
 
 @dataclass
 class Table:
-    """``attributes`` are the table's own; rows of head, body and foot in order. One body, whatever was written."""
+    """``attributes`` are the table's own; rows of head, body and foot in order. All bodies are one."""
 
     attributes: str
     caption: str = ""
@@ -95,7 +95,7 @@ class Table:
 
     @property
     def is_regular(self) -> bool:
-        """Whether each row stands for itself and has every column, so that rows can be sorted and left out."""
+        """Whether each row stands for itself and has every column, so that rows can be sorted or left out."""
         width = len(self.names)
         return (
             len(self.head) == 1
@@ -105,7 +105,7 @@ class Table:
         )
 
     def labelled(self) -> Iterator[list[tuple[Cell, str]]]:
-        """Cells of the body with their column's name; none for a row's head and for a cell of several columns."""
+        """Cells of the body with their column's name; none for a row's head or a cell of several columns."""
         names = self.names
         taken: dict[int, int] = {}
         for row in self.body:

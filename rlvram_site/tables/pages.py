@@ -1,6 +1,6 @@
 """Tables in the pages that are sent: cards on a phone, arranged as the address asks, and sent as files.
 
-A table that stands in ``<div class="scroll">`` gets all of this; no template and no view does anything for it.
+A table that stands in ``<div class="scroll">`` gets all of this; no template or view does anything for it.
 A view whose list is paged takes its pages from ``paging.page_of``, so that all rows are there to be arranged.
 """
 

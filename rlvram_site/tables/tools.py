@@ -1,8 +1,9 @@
-"""What can be done with a table, folded up behind it: order, filter, columns, files, and views that are kept."""
+"""What can be done with a table, folded up behind it: order, filter, columns, files, kept views."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.http import HttpRequest, QueryDict
 from django.middleware.csrf import get_token
@@ -18,13 +19,14 @@ from rlvram_site.tables.paging import ARRANGED
 def tools(
     request: HttpRequest, name: str, columns: Sequence[str], wanted: Arrangement, total: int, shown: int
 ) -> SafeString:
-    """Markup of the tools. ``columns`` is empty where rows belong together, so that only files are offered."""
+    """Markup of the tools. ``columns`` is empty where rows belong together: only files are offered."""
     parts = [_form(request, name, columns, wanted)] if columns else []
     parts.append(_files(request, name))
     if columns and request.user.is_authenticated:
         parts.append(_kept(request))
     return format_html(
-        '<div class="tools">{}<details{}><summary>{}<span class="visually-hidden"> of the table {}</span></summary>'
+        '<div class="tools">{}<details{}><summary>{}'
+        '<span class="visually-hidden"> of the table {}</span></summary>'
         "{}</details></div>",
         _said(request, wanted, total, shown),
         SafeString(" open") if wanted else "",
@@ -73,7 +75,10 @@ def _form(request: HttpRequest, name: str, columns: Sequence[str], wanted: Arran
         ]
     options = format_html_join(
         "", '<option value="{}"{}>{}</option>',
-        ((place or "", SafeString(" selected") if place == wanted.sort else "", words) for place, words in orders),
+        (
+            (place or "", SafeString(" selected") if place == wanted.sort else "", words)
+            for place, words in orders
+        ),
     )  # fmt: skip
     boxes = format_html_join(
         "", '<label><input type="checkbox" name="{}.hide" value="{}"{}> {}</label>',
@@ -84,7 +89,8 @@ def _form(request: HttpRequest, name: str, columns: Sequence[str], wanted: Arran
     )  # fmt: skip
     rest = f"?{others.urlencode()}" if others else request.path
     return format_html(
-        '<form method="get" class="arrange">{}<label>Rows with <input type="search" name="{}.q" value="{}"></label>'
+        '<form method="get" class="arrange">{}'
+        '<label>Rows with <input type="search" name="{}.q" value="{}"></label>'
         '<label>Sorted by <select name="{}.sort">{}</select></label>'
         "<fieldset><legend>Columns to leave out</legend>{}</fieldset>"
         '<p><button type="submit" class="button">Arrange</button> <a href="{}">As given</a></p></form>',
@@ -94,15 +100,18 @@ def _form(request: HttpRequest, name: str, columns: Sequence[str], wanted: Arran
 
 def _files(request: HttpRequest, name: str) -> SafeString:
     return format_html(
-        '<p class="files">This table as <a href="{}" download>CSV</a> or <a href="{}" download>LaTeX</a>.</p>',
+        '<p class="files">This table as <a href="{}" download>CSV</a>'
+        ' or <a href="{}" download>LaTeX</a>.</p>',
         _address(request, name, **{"as": "csv"}), _address(request, name, **{"as": "tex"}),
     )  # fmt: skip
 
 
 def _kept(request: HttpRequest) -> SafeString:
     """The person's own views of this page, and a field to keep the one that is shown."""
+    person: Any = request.user
     if not hasattr(request, "kept_views"):
-        request.kept_views = list(SavedView.objects.filter(user=request.user, path=request.path))  # type: ignore[attr-defined]
+        found = SavedView.objects.filter(user=person, path=request.path)
+        request.kept_views = list(found)  # type: ignore[attr-defined]
     views = format_html_join(
         "", '<li><a href="{}">{}</a></li>', ((view.address, view.name) for view in request.kept_views)  # type: ignore[attr-defined]
     )  # fmt: skip
@@ -110,7 +119,8 @@ def _kept(request: HttpRequest) -> SafeString:
     keep: SafeString | str = ""
     if is_asked(request.GET) or any(key.endswith(".hide") for key in request.GET):
         keep = format_html(
-            '<form method="post" action="{}" class="row"><input type="hidden" name="csrfmiddlewaretoken" value="{}">'
+            '<form method="post" action="{}" class="row">'
+            '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
             '<input type="hidden" name="path" value="{}"><input type="hidden" name="query" value="{}">'
             '<label>Keep this view as <input name="name" required maxlength="60"></label>'
             '<button type="submit" class="button">Keep</button></form>',

@@ -79,11 +79,12 @@ def utc(value: dt.datetime | None) -> str | SafeString:
 
 @register.filter
 def digest(value: str | None) -> str | SafeString:
-    """A hash as 8 characters; the whole of it is in the title and is what gets copied. Read out, it is those 8 as well."""
+    """A hash as 8 characters, also when read out; the whole of it is in the title and gets copied."""
     if not value:
         return NOTHING
     return format_html(
-        '<button type="button" class="hash" data-copy="{}" title="{}" aria-label="{}, copy the whole hash">{}</button>',
+        '<button type="button" class="hash" data-copy="{}" title="{}"'
+        ' aria-label="{}, copy the whole hash">{}</button>',
         value, value, value[:8], value[:8],
     )  # fmt: skip
 

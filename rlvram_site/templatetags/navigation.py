@@ -101,7 +101,7 @@ def study_navigation(study: Any, current: str) -> dict[str, Any]:
 
 @register.simple_tag
 def study_tab(page: str) -> str:
-    """What the heading of a study's page says before the study; empty on its overview and for a record's page."""
+    """What a study's page says in its heading before the study; empty on overviews and records' pages."""
     return dict(STUDY_PAGES[1:]).get(page, "")
 
 

@@ -1,4 +1,4 @@
-"""How a study is cited: BibTeX for a paper, CITATION.cff for a repository. Pure functions of what it says of itself."""
+"""How a study is cited: BibTeX for a paper, CITATION.cff for a repository. Pure functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Citation:
-    """``authors`` as the source writes them, joined by commas and "and"; ``sealed_on`` is the seal's day, UTC."""
+    """``authors`` as the source joins them, by commas and "and"; ``sealed_on`` is the seal's day, UTC."""
 
     slug: str
     title: str

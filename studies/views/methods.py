@@ -61,7 +61,7 @@ def methods(request: HttpRequest, slug: str) -> HttpResponse:
         both = [pair for pair in pairs if pair.shared]
         differing = sum(pair.differs for pair in both)
         page = page_of(request, pairs, PER_PAGE)
-        page.object_list = load_pairs(page.object_list)  # type: ignore[assignment]
+        page.object_list = load_pairs(page.object_list)
         context |= {
             "left": left,
             "right": right,

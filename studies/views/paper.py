@@ -160,7 +160,10 @@ def _about(parts: list[Part], cited: Citation, command: str) -> str:
         "figures/  each figure as plotly's JSON; its SVG is saved from the page, where it is drawn", "",
         "To verify that these files are whole:", "  sha256sum --check SHA256SUMS", "",
         f"The chain of the study's records ended at {cited.head_sha256}. On the site:", f"  {command}",
-        "  python manage.py verify_ledger", f"  python manage.py export_ledger study/{cited.slug} --output ledger.jsonl",
-        "Without the site, with the one file that it hands out:", "  python rlvram_verify.py ledger.jsonl", "",
+        "  python manage.py verify_ledger",
+        f"  python manage.py export_ledger study/{cited.slug} --output ledger.jsonl",
+        "Without the site, with the one file that it hands out:",
+        "  python rlvram_verify.py ledger.jsonl",
+        "",
     ]  # fmt: skip
     return "\n".join(lines)

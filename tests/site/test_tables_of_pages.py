@@ -15,11 +15,13 @@ from rlvram_site.tables.markup import plain, read
 from rlvram_site.tables.pages import rows_of
 
 INNER = (
-    '<caption>Three of them.</caption><thead><tr><th scope="col">Name</th><th scope="col" class="number">Size</th>'
+    "<caption>Three of them.</caption><thead><tr>"
+    '<th scope="col">Name</th><th scope="col" class="number">Size</th>'
     '<th scope="col">Note</th></tr></thead><tbody>'
     '<tr><th scope="row">a</th><td class="number">1,024</td><td>first<br>two lines</td></tr>'
     '<tr><th scope="row">b</th><td class="number">99</td><td>–</td></tr>'
-    '<tr><th scope="row">c</th><td class="number">–</td><td><span class="visually-hidden">not seen</span>x &amp; y</td></tr>'
+    '<tr><th scope="row">c</th><td class="number">–</td>'
+    '<td><span class="visually-hidden">not seen</span>x &amp; y</td></tr>'
     "</tbody>"
 )
 

@@ -1,4 +1,4 @@
-"""How pages write: one number agrees with its noun, sentences begin with a capital, nothing is written raw."""
+"""How pages write: numbers agree with their nouns, sentences begin with a capital, nothing is raw."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from rlvram_site.counting import counted, figures, plural
 from scripts.pictures import kind_of, targets
 
 ENDS_IN_S = {
-    "across", "as", "counts", "bias", "bytes", "class", "does", "gas", "has", "is", "its", "less", "loss", "pass", "process",
-    "status", "this", "thus", "towards", "us", "was", "yes",
+    "across", "as", "counts", "bias", "bytes", "class", "does", "gas", "has", "is", "its", "less", "loss",
+    "pass", "process", "status", "this", "thus", "towards", "us", "was", "yes",
 }  # fmt: skip
 WORDS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 RULES = {
-    "one of several": re.compile(r"(?<![\w.,:/–-])(?:1|[Oo]ne) (?:[a-z-]+ed |input |memory |planned )?([a-z]{3,}s)\b(?! of| in the)"),
+    "one of several": re.compile(
+        r"(?<![\w.,:/–-])(?:1|[Oo]ne) (?:[a-z-]+ed |input |memory |planned )?([a-z]{3,}s)\b(?! of| in the)"
+    ),
     "a word of a figure": re.compile(rf"\b(?:no|{WORDS}) of \d", re.IGNORECASE),
     "no without a noun": re.compile(r"\b[Nn]o (?:with|of|and|but|in|are|is)\b"),
     "a broken plural": re.compile(r"\b[a-z]+(?:ch|sh|x|query|entry|family)s\b|\bNon [a-z]"),
