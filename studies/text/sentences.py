@@ -323,7 +323,7 @@ def outcomes_sentence(slots: Sequence[SlotNumbers]) -> str:
         return f"{opening}; none is unresolved."
     verb = "is" if reasons.total() == 1 else "are"
     shown = reasons.most_common(MOST_REASONS)
-    why = ", ".join(f"{number} × {reason}" for reason, number in shown)
+    why = ", ".join(f"{number} × {reason.rstrip('.')}" for reason, number in shown)
     if left := reasons.total() - sum(number for _, number in shown):
         why += f", {left} × another reason"
     return f"{opening}; {reasons.total()} {verb} unresolved: {why}."

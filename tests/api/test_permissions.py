@@ -46,6 +46,7 @@ READS = [
     "studies/demo/evidence/",
     "studies/demo/prediction-sets/",
     "studies/demo/predictions/",
+    "studies/demo/refusals/",
     "studies/demo/seals/",
     "studies/demo/evaluations/",
     "studies/demo/allocations/",

@@ -102,13 +102,14 @@ def test_the_same_again_changes_nothing(study, uploader):
 
 def test_other_content_under_the_same_id_is_refused_and_changes_nothing(study, uploader):
     uploader.post(ATTEMPTS, completed(study))
-    links = LedgerEntry.objects.count()
+    of_the_study = LedgerEntry.objects.filter(stream__name=study.stream)
+    links = of_the_study.count()
     answer = uploader.post(ATTEMPTS, completed(study, exit_code=1))
     assert answer.status_code == 409
     error = answer.json()["error"]
     assert (error["code"], error["fields"][0]["field"]) == ("conflict", "invocation_id")
     assert Attempt.objects.get().exit_code == 0
-    assert LedgerEntry.objects.count() == links
+    assert of_the_study.count() == links
 
 
 def test_an_unknown_slot_is_refused_unless_it_is_said_to_be_unplanned(study, uploader):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.browser.test_study_pages import open_parts
+
 ISSUE = "/admission/OpenPipe/ART/848/"
 PAGES = (
     ISSUE, f"{ISSUE}?as_of=2026-09-17", f"{ISSUE}changes/", f"{ISSUE}witnesses/", f"{ISSUE}receipts/",
@@ -13,6 +15,7 @@ PAGES = (
 
 
 def drawn(page) -> None:
+    open_parts(page)
     for plot in page.locator("[data-figure]").all():
         plot.locator("xpath=self::*[@data-ready='true']").wait_for(state="attached")
 

@@ -120,7 +120,7 @@ def test_a_permalink_lands_on_its_record(page):
 
 def test_two_other_methods_are_compared(page):
     page.goto("/studies/estimation/methods/")
-    page.get_by_label("First").select_option(label="component regression")
+    page.get_by_label("First", exact=True).select_option(label="component regression")
     page.get_by_label("Second").select_option(label="logistic classification")
     page.get_by_role("button", name="Compare").click()
     page.wait_for_url("**left=**")
