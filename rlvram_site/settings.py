@@ -506,7 +506,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rlvram_site.api.permissions.ScopePermission"],
     "DEFAULT_THROTTLE_CLASSES": ["rlvram_site.api.throttling.MinuteThrottle"],
-    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_FILTER_BACKENDS": ["rlvram_site.api.filters.FilterBackend"],
     "DEFAULT_METADATA_CLASS": "rlvram_site.api.options.AllowedMethods",
     "EXCEPTION_HANDLER": "rlvram_site.api.errors.handle",
     # Numbers and times as they are recorded.
