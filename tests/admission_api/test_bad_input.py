@@ -124,7 +124,8 @@ def test_a_body_that_is_no_object_is_refused(everything, path, body):
 @pytest.mark.parametrize(
     ("query", "field"),
     [
-        ("as_of=yesterday", "as_of"), ("as_of=50%25", "as_of"), ("as_of=0001-01-01", "as_of"), ("as_of=2026-09-31", "as_of"),
+        ("as_of=yesterday", "as_of"), ("as_of=50%25", "as_of"), ("as_of=0001-01-01", "as_of"),
+        ("as_of=2026-09-31", "as_of"),
         ("colour=red", "colour"), ("ordering=title", "ordering"), ("page_size=1001", "page_size"),
         ("cursor=cD1hYmM%3D", "cursor"), ("cursor=cD1hYmM%3D&ordering=stated", "cursor"),
         ("scored=perhaps", "scored"), ("trusted=perhaps", "trusted"), ("witness_class=bad", "witness_class"),
