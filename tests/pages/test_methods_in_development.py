@@ -176,7 +176,7 @@ def test_a_methods_page_has_formula_residuals_constants_limits_and_misses(client
     text = text_of(page)
     assert "peak = the higher of rollout + 1,564 MiB (965 to 2,637) and weight sync + 3,578 MiB" in text
     assert "Granite 60 1,409 MiB (959 MiB to 1,657 MiB) 3,558 MiB (3,212 MiB to 3,870 MiB)" in text
-    assert "Granite, math, 2 GPUs, reservation 0.75, horizon_followup" in text
+    assert "Granite, MATH mathematics, 2 GPUs, reservation 0.75, horizon_followup" in text
     assert "is an assumption" in text
     names = {trace["name"] for trace in figure_of(page, "residuals")["data"]}
     assert {"rollout, Granite", "weight sync, Qwen"} <= names
